@@ -106,7 +106,10 @@ class Registrar:
             )
         if not is_api_url(saleor_api_url):
             raise RegistrationRefusedError(
-                400, "INVALID_SALEOR_API_URL", "The API address of this Saleor does not end in /graphql/."
+                400,
+                "INVALID_SALEOR_API_URL",
+                f"This Saleor names {saleor_api_url[:200]} as its API address. The app needs one whose host is in "
+                "lower case and which ends in /graphql/: correct the PUBLIC_URL of Saleor.",
             )
         if not self._allowed.allows(saleor_api_url):
             logger.warning("saleor_not_allowed", saleor=saleor_api_url[:200])

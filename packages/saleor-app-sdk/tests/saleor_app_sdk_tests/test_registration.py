@@ -135,6 +135,15 @@ async def test_an_address_that_nobody_allowed_is_never_called(
     assert store.rows == {}
 
 
+@pytest.mark.parametrize("address", ["https://Shop.Example.com/graphql/", "https://shop.example.com/graphql"])
+async def test_whoever_installs_reads_what_is_wrong_with_the_address(handshake: Handshake, address: str) -> None:
+    """Saleor writes what its operator has set as its public address."""
+    error = (await handshake.bring(Saleor_Api_Url=address)).json()["error"]["message"]
+    assert "lower case" in error
+    assert "ends in /graphql/" in error
+    assert address in error
+
+
 async def test_the_old_header_does_not_stand_in_for_the_new_one(handshake: Handshake, saleor: MinimalSaleor) -> None:
     answer = await handshake.bring(Saleor_Api_Url=None, X_Saleor_Domain="shop.example.com")
     refused(answer, 400, "MISSING_SALEOR_API_URL")
