@@ -5,16 +5,22 @@ Nothing here reads or writes anything but the aggregate it is given; the caller 
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 
 from app.core.payment import Operation, Payment, PaymentAggregate
-from app.core.vocabulary import EXTERNAL_KEY_PREFIX, Kind, Origin, State
+from app.core.vocabulary import Kind, State
 from app.i18n.messages import Money, gettext_noop
-from app.rules.balance import ZERO, balance, is_overdrawn, status_of, update_booking
+from app.rules.balance import balance, is_overdrawn, status_of, update_booking
 from app.rules.decision_context import DecisionContext, enqueue_note, flag_unexplained, raise_problem, report_operation
 from app.rules.details import Details, payment_method_to_row, update_details
-from app.rules.dialects import keeps_rest
-from app.rules.disputes import report_dispute
+from app.rules.disputes import flag_disputes_paid_back_twice, report_dispute
+from app.rules.external_operations import (
+    amount_left_for,
+    clear_overdrawn_by_others,
+    flag_overdrawn,
+    is_more_than_left,
+    new_external_operation,
+)
 from app.rules.issues import Issue, IssueCode
 from app.rules.mapper import (
     Observation,
@@ -32,11 +38,10 @@ from app.rules.observation import (
     is_ours,
     is_superseded_attempt,
     normalize_observation,
-    reference_of_external_operation,
+    posting_order,
 )
 from app.rules.page_cancellation import PAGE_CLOSED, is_retried_until_confirmed, reason_of_closing
 from app.rules.problems import (
-    Cause,
     cause_of_dispute,
     cause_of_mismatch,
     cause_of_overdue_operation,
@@ -49,15 +54,13 @@ from app.rules.references import (
     reference_of_note,
     reference_of_problem,
 )
-from app.rules.released_rest import correct_released_rest, report_released_rest
+from app.rules.released_rest import correct_released_rest, report_released_rest, take_over_release
 from app.rules.saved_cards import update_cards
-from app.rules.subscription import charge_id_of, is_of_unknown_payment
-from integration_base.amounts import is_amount
+from app.rules.subscription import is_of_unknown_payment
 
 _UNCLEAR = gettext_noop(
     "The gateway reports something that was not requested for this payment: check the payment's problem first"
 )
-_NEVER = datetime.max.replace(tzinfo=UTC)
 _TOO_LATE = gettext_noop("The shopper paid before the payment could be cancelled: refund it instead")
 
 
@@ -67,7 +70,7 @@ def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observatio
     A record belongs to the operation with its id; otherwise to an operation of the same kind and amount whose id is
     not known yet; otherwise it was requested outside this app (laws of money, 10), and gets an operation of its own.
     """
-    for record in sorted(records, key=_posting_order):
+    for record in sorted(records, key=posting_order):
         seen = normalize_observation(aggregate, record)
         if seen.kind is Kind.RECURRING and aggregate.payment.recurring_id is None:
             if seen.state is State.SUCCESS:
@@ -85,14 +88,15 @@ def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observatio
             _post_external_operation(aggregate, pos_id, seen, context)
         else:
             before, bound = operation.state, operation.operation_id is not None
-            transition = compute_transition(expectation_of(aggregate.payment, operation, pos_id), seen)
+            transition = _transition(aggregate, operation, pos_id, seen)
             _post(aggregate, operation, transition, seen, context)
             if seen.kind is Kind.CREATE and transition.problem is None:
                 update_cards(aggregate, seen.card, context.new_card, context.now, transition.state)
             matched_by_amount = not bound and operation.operation_id is not None
             ended = operation.state.final and not before.final and is_ours(operation)
             turned = operation.kind is Kind.DISPUTE and before.final and operation.state is not before
-            is_unsure = matched_by_amount or ended or turned
+            overdrawn = operation.state is not before and _is_overdrawn(aggregate)
+            is_unsure = matched_by_amount or ended or turned or overdrawn
             if operation.kind is Kind.CREATE:
                 is_unsure = ended and seen.subscription is not None
             if context.is_single_record and is_unsure:
@@ -103,18 +107,9 @@ def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observatio
                 operation.next_poll_at = context.schedule.next_order_look_up(context.now)
     correct_released_rest(aggregate, context)
     report_released_rest(aggregate, context)
+    clear_overdrawn_by_others(aggregate, context.now)
     _conclude_cancellation(aggregate, context)
     _wake_next_operation(aggregate, context.now)
-
-
-def _posting_order(seen: Observation) -> tuple[int, datetime]:
-    """Payments first, and of several those that succeeded: cards declined on its page say nothing about it.
-
-    The oldest of them goes first: the later charges of a subscription follow the one that began it.
-    """
-    if seen.kind is not Kind.CREATE:
-        return 2, _NEVER
-    return int(seen.state is State.FAILURE), seen.details.created_at or _NEVER
 
 
 def conclude(
@@ -170,31 +165,27 @@ def _post_external_operation(
 ) -> None:
     """Post an operation that was requested outside this app.
 
-    A record that cannot be right only raises a problem: as an operation it would be in flight for ever.
+    A record that cannot be right only raises a problem: as an operation it would be in flight for ever. What would move
+    more than was left is kept as one that has perhaps succeeded: its money must not be used again.
     """
-    reference = reference_of_external_operation(aggregate, seen)
-    operation = Operation(
-        kind=seen.kind,
-        idempotency_key=f"{EXTERNAL_KEY_PREFIX}{reference}",
-        state=State.INTENT,
-        amount=seen.amount if is_amount(seen.amount) else ZERO,
-        currency=seen.currency,
-        origin=Origin.GATEWAY,
-        asked_by_saleor=False,
-        keeps_rest=seen.kind is Kind.CAPTURE and keeps_rest(aggregate.payment.account),
-        psp_reference=reference,
-        operation_id=seen.gateway_id,
-        charge_id=charge_id_of(aggregate, seen.payment_id),
-        created_at=context.now,
-        updated_at=context.now,
-    )
-    transition = compute_transition(expectation_of(aggregate.payment, operation, pos_id), seen)
-    if transition.state is not None:
+    operation = new_external_operation(aggregate, seen, context)
+    transition = _transition(aggregate, operation, pos_id, seen)
+    if transition.state is not None or is_more_than_left(transition.problem):
         aggregate.operations.append(operation)
     _post(aggregate, operation, transition, seen, context)
-    if operation.kind is Kind.RECURRING and operation.state.final and context.is_single_record:
-        # The notification of an earlier charge may be lost: looking up the whole order shows it.
+    is_last = operation.kind is Kind.RECURRING and operation.state.final
+    if (is_last or _is_overdrawn(aggregate)) and context.is_single_record:
+        # The notification of what came before it may be lost or late: looking up the whole order shows it.
         operation.next_poll_at = context.schedule.next_order_look_up(context.now)
+
+
+def _transition(aggregate: PaymentAggregate, operation: Operation, pos_id: str, seen: Observation) -> Transition:
+    left = amount_left_for(aggregate, operation)
+    return compute_transition(expectation_of(aggregate.payment, operation, pos_id, left=left), seen)
+
+
+def _is_overdrawn(aggregate: PaymentAggregate) -> bool:
+    return is_overdrawn(aggregate.payment.flow, aggregate.operations)
 
 
 def _bind_first_charge(aggregate: PaymentAggregate, pos_id: str, seen: Observation, context: DecisionContext) -> None:
@@ -239,12 +230,7 @@ def _post(
     behind = transition.problem is not None or seen.state.rank < operation.state.rank
     update_details(operation, seen.details, behind=behind)
     if transition.problem is not None:
-        cause = cause_of_mismatch(transition.problem, operation.id, seen.gateway_id)
-        _raise_mismatch(aggregate, operation, transition, cause, context)
-        # Polling does not resolve a mismatch. A person must look; the problem stays until the operation has ended (13).
-        operation.next_poll_at = None
-        if operation.state is State.INTENT:
-            operation.state = State.UNKNOWN  # the call is over, and its outcome is not known
+        _post_mismatch(aggregate, operation, transition, seen, context)
     if transition.state is None:
         _book(aggregate, operation, context)  # its fee may arrive late
         if transition.problem is None:
@@ -270,6 +256,7 @@ def _post(
         operation.amount = transition.amount
     _reschedule(payment, operation, context)
     _book(aggregate, operation, context)
+    take_over_release(aggregate, operation)
     if transition.event is not None and operation.kind is not Kind.DISPUTE:
         report_operation(
             aggregate,
@@ -286,8 +273,10 @@ def _post(
         enqueue_note(aggregate, operation.message or "", context, reference=reference)
     if operation.kind is Kind.DISPUTE:
         report_dispute(aggregate, operation, context)
-    elif is_turned:
-        _flag_overdrawn(aggregate, operation, context)
+    elif is_turned or (is_ours(operation) and operation.state is State.SUCCESS):
+        flag_overdrawn(aggregate, operation, context.now)
+    if operation.kind is Kind.REFUND:
+        flag_disputes_paid_back_twice(aggregate, context)
 
 
 def _post_repeated(payment: Payment, operation: Operation, seen: Observation, context: DecisionContext) -> None:
@@ -302,34 +291,39 @@ def _post_repeated(payment: Payment, operation: Operation, seen: Observation, co
         payment.attempts_due_at = context.now
 
 
-def _raise_mismatch(
-    aggregate: PaymentAggregate, operation: Operation, transition: Transition, cause: Cause, context: DecisionContext
+def _post_mismatch(
+    aggregate: PaymentAggregate,
+    operation: Operation,
+    transition: Transition,
+    seen: Observation,
+    context: DecisionContext,
 ) -> None:
     """Raise the problem of a record; unless staff have judged that record, it can be in doubt how the operation ended.
 
-    Saleor is then told what is possible nevertheless.
+    Saleor is then told what is possible nevertheless. Polling does not resolve a mismatch. A person must look; the
+    problem stays until the operation has ended (13).
     """
     payment, known, issue = aggregate.payment, operation.contradicted, transition.problem
     assert issue is not None  # noqa: S101 - of the caller
+    is_beyond = is_more_than_left(issue)
+    operation.next_poll_at = None
+    if is_beyond:
+        operation.state = State.FAILURE  # nothing waits for it, but it has perhaps succeeded
+    elif operation.state is State.INTENT:
+        operation.state = State.UNKNOWN  # the call is over, and its outcome is not known
     offered = balance(payment.flow, aggregate.operations).actions
     operation.contradicted = known or transition.contradicted
     possible = balance(payment.flow, aggregate.operations).actions
     actions = None if possible == offered else [action.value for action in possible]
+    # What others did may not have a row yet by which it could be known.
+    cause = cause_of_mismatch(issue, None if is_beyond else operation.id, seen.gateway_id)
     problem = raise_problem(aggregate, issue, context.now, cause=cause, actions=actions)
+    if is_beyond:
+        aggregate.link(problem, operation)
     if problem.acknowledged_at is not None:
         operation.contradicted = known
     if operation.contradicted and operation.kind is Kind.CREATE and payment.has_rivals:
         payment.attempts_due_at = context.now
-
-
-def _flag_overdrawn(aggregate: PaymentAggregate, operation: Operation, context: DecisionContext) -> None:
-    """Show staff an operation that was carried out after it had failed, when its money had been used again."""
-    if not is_overdrawn(aggregate.payment.flow, aggregate.operations):
-        return
-    amount = Money(operation.amount, operation.currency)
-    issue = Issue(IssueCode.OVERDRAWN, what=operation.kind, sum=amount)
-    cause = cause_of_mismatch(issue, operation.id, operation.operation_id or "")
-    raise_problem(aggregate, issue, context.now, cause=cause)
 
 
 def _book(aggregate: PaymentAggregate, operation: Operation, context: DecisionContext) -> None:

@@ -49,7 +49,8 @@ class Balance:
     payers claim back from their bank, or have received: refunding it too would pay it twice. ``recurring`` are the
     later charges of the subscription that the payment has begun, which are in none of the other sums. ``charged_back``
     is what payers have received back from their bank, of later charges too. ``standing`` is the state of the payment
-    itself. ``in_doubt``: it has perhaps succeeded or failed, whatever it says, or its capture has (laws of money, 7).
+    itself. ``in_doubt``: it has perhaps succeeded or failed, whatever it says, or its capture has, or it was perhaps
+    voided (laws of money, 7).
     ``reserved`` is what is left of the reservation, whatever is pending; ``held`` what the store still has of the
     payment, charged or reserved.
     """
@@ -104,7 +105,7 @@ def balance(flow: Flow, operations: Sequence[Operation]) -> Balance:
     """Return the balance of a payment made for ``flow``."""
     create = [each for each in operations if each.kind is Kind.CREATE][-1]
     paid = create.amount if create.state is State.SUCCESS else ZERO
-    in_doubt = any(each.kind in {Kind.CREATE, Kind.CAPTURE} and each.contradicted for each in operations)
+    in_doubt = any(_leaves_in_doubt(flow, operation) for operation in operations)
     captured = _sum(operations, Kind.CAPTURE, State.SUCCESS)
     charged = paid if flow is Flow.CHARGE else captured
     cancelling = any(each.kind is Kind.CANCEL and not each.state.final for each in operations)
@@ -136,6 +137,14 @@ def balance(flow: Flow, operations: Sequence[Operation]) -> Balance:
     )
 
 
+def _leaves_in_doubt(flow: Flow, operation: Operation) -> bool:
+    """Return True when, because of this operation, nobody knows what the store has of the payment."""
+    if operation.kind is Kind.VOID:
+        return operation.contradicted and operation.state is State.FAILURE
+    decisive = {Kind.CREATE} if flow is Flow.CHARGE else {Kind.CREATE, Kind.CAPTURE}
+    return operation.contradicted and operation.kind in decisive
+
+
 def _unused(authorized: Decimal, operations: Sequence[Operation]) -> Decimal:
     """Return what these operations leave of a reservation."""
     captures = [operation for operation in operations if operation.kind is Kind.CAPTURE]
@@ -162,16 +171,16 @@ def _remainder_of(charged: Decimal, charge_id: str | None, operations: Sequence[
 
 
 def is_overdrawn(flow: Flow, operations: Sequence[Operation]) -> bool:
-    """Return True when more has been refunded than charged, or several operations used more than was reserved."""
+    """Return True when more has been refunded than charged, or more charged and released than was reserved."""
     now = balance(flow, operations)
     uses = [
         operation
         for operation in operations
         if operation.kind in {Kind.CAPTURE, Kind.VOID} and operation.state is State.SUCCESS
     ]
-    is_used_twice = len(uses) > 1 and sum((use.amount for use in uses), ZERO) > now.authorized
+    is_overused = sum((use.amount for use in uses), ZERO) > now.authorized
     refunds = _sum_of(operations, Kind.REFUND, _counts)
-    return refunds > now.charged or is_used_twice or any(charge.refunded > charge.charged for charge in now.recurring)
+    return refunds > now.charged or is_overused or any(charge.refunded > charge.charged for charge in now.recurring)
 
 
 def is_in_flight(operation: Operation) -> bool:

@@ -7,7 +7,7 @@ a reference of its own, and a decision over less or more than was disputed is no
 """
 
 from app.core.payment import Operation, PaymentAggregate, SaleorEvent
-from app.core.vocabulary import State
+from app.core.vocabulary import Kind, State
 from app.i18n.messages import LazyMessage, Money
 from app.rules.balance import ZERO, balance
 from app.rules.decision_context import DecisionContext, enqueue_note, raise_problem, report_operation
@@ -84,6 +84,13 @@ def _reported_turns(aggregate: PaymentAggregate, operation: Operation) -> list[S
 
 def _turn(count: int) -> str:
     return f"-{count}" if count else ""
+
+
+def flag_disputes_paid_back_twice(aggregate: PaymentAggregate, context: DecisionContext) -> None:
+    """Show staff that a refund gives the payer what the bank has taken back before."""
+    for dispute in aggregate.operations:
+        if dispute.kind is Kind.DISPUTE and dispute.state is State.SUCCESS:
+            _flag_paid_back_twice(aggregate, dispute, context)
 
 
 def _flag_paid_back_twice(aggregate: PaymentAggregate, operation: Operation, context: DecisionContext) -> None:

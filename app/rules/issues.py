@@ -34,6 +34,7 @@ class IssueCode(StrEnum):
     OTHER_FLOW = "other_flow"
     OTHER_AMOUNT = "other_amount"
     INVALID_AMOUNT = "invalid_amount"
+    MORE_THAN_LEFT = "more_than_left"
     PAID_IN_OTHER_CURRENCY = "paid_in_other_currency"
     FAILED_AFTER_SUCCESS = "failed_after_success"
     SECOND_PAYMENT = "second_payment"
@@ -231,8 +232,13 @@ _TEXTS: Mapping[IssueCode, str] = {
         "merchant portal."
     ),
     IssueCode.OVERDRAWN: gettext_noop(
-        "The %(what)s of %(sum)s was carried out after it had failed, and its money had been used again: compare "
-        "this payment with the merchant portal."
+        "The %(what)s of %(sum)s was carried out, although this payment had not enough left for it: compare this "
+        "payment with the merchant portal."
+    ),
+    IssueCode.MORE_THAN_LEFT: gettext_noop(
+        "The gateway reports a %(what)s of %(sum)s that was not requested here, and this payment had not enough left "
+        "for it: nothing of it is reported to Saleor. Compare this payment with the merchant portal, and settle the "
+        "%(what)s by hand."
     ),
     IssueCode.REST_NOT_RELEASED: gettext_noop(
         "More of this authorization was charged after the rest should have been released: this gateway keeps the rest. "

@@ -58,7 +58,7 @@ class Expectation:
 
     ``contradicted``: see ``Operation``. ``requested_amount`` is None when this app requested none. ``gateway_id`` is
     None until the gateway has named the operation. ``payer_fee``: the most that the payer may have paid on top.
-    ``amount`` is the recorded one.
+    ``amount`` is the recorded one. ``left``: the most that an operation of others can move; None: it is not compared.
     """
 
     flow: Flow
@@ -73,10 +73,11 @@ class Expectation:
     gateway_id: str | None = None
     payer_fee: Decimal = Decimal(0)
     amount: Decimal | None = None
+    left: Decimal | None = None
 
 
-def expectation_of(payment: Payment, operation: Operation, pos_id: str) -> Expectation:
-    """Return the values with which the gateway's records of ``operation`` are compared."""
+def expectation_of(payment: Payment, operation: Operation, pos_id: str, *, left: Decimal | None = None) -> Expectation:
+    """Return the values with which the gateway's records of ``operation`` are compared; ``left``: see there."""
     return Expectation(
         flow=payment.flow,
         kind=operation.kind,
@@ -89,6 +90,7 @@ def expectation_of(payment: Payment, operation: Operation, pos_id: str) -> Expec
         order_id=payment.order_id,
         gateway_id=operation.operation_id,
         amount=operation.amount,
+        left=left,
         payer_fee=_largest_payer_fee(payment) if operation.kind is Kind.CREATE else Decimal(0),
     )
 
@@ -226,9 +228,11 @@ def _amount_mismatch(known: Expectation, seen: Observation) -> Issue | None:
             asked=Money(known.requested_amount, known.currency),
         )
     amount = seen.amount if seen.paid is None else seen.paid
-    if is_amount(amount):
-        return None
-    return Issue(IssueCode.INVALID_AMOUNT, sum=Money(amount, known.currency))
+    if not is_amount(amount):
+        return Issue(IssueCode.INVALID_AMOUNT, sum=Money(amount, known.currency))
+    if seen.state is State.SUCCESS and known.left is not None and amount > known.left:
+        return Issue(IssueCode.MORE_THAN_LEFT, what=known.kind, sum=Money(amount, known.currency))
+    return None
 
 
 def _is_with_payer_fee(known: Expectation, amount: Decimal) -> bool:

@@ -7,6 +7,7 @@ of money, 10).
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from decimal import Decimal
 
 from app.core.payment import Operation, PaymentAggregate
@@ -37,6 +38,7 @@ _SECONDARY = {
     "recurrent": Kind.RECURRING,
 }
 _CARD_CHECK = "lookup"
+_NEVER = datetime.max.replace(tzinfo=UTC)
 _STATES = {
     Status.INIT: State.INIT,
     Status.PENDING: State.PENDING,
@@ -156,6 +158,17 @@ def normalize_observation(aggregate: PaymentAggregate, seen: Observation) -> Obs
     if aggregate.payment.mode is Mode.DIRECT and seen.state is State.INIT:
         return replace(seen, state=State.PENDING)
     return seen
+
+
+def posting_order(seen: Observation) -> tuple[int, datetime]:
+    """Return the order in which the records of an order are posted: each after what it can only follow.
+
+    Payments first, and of several those that succeeded: cards declined on its page say nothing about it. The oldest of
+    them goes first: the later charges of a subscription follow the one that began it. What gives money back goes last.
+    """
+    if seen.kind is not Kind.CREATE:
+        return 3 if seen.kind in {Kind.REFUND, Kind.DISPUTE} else 2, _NEVER
+    return int(seen.state is State.FAILURE), seen.details.created_at or _NEVER
 
 
 def is_first_charge(aggregate: PaymentAggregate, seen: Observation) -> bool:

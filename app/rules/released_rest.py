@@ -9,6 +9,7 @@ from app.rules.balance import ZERO, balance
 from app.rules.decision_context import DecisionContext, raise_problem, report_operation
 from app.rules.event_queue import supersede
 from app.rules.issues import Issue, IssueCode
+from app.rules.observation import is_ours
 from app.rules.problems import cause_of_mismatch
 from app.rules.references import is_release, reference_of_release
 from saleor_app_sdk.responses import EventType
@@ -66,6 +67,19 @@ def report_released_rest(aggregate: PaymentAggregate, context: DecisionContext) 
             message="The rest of the authorization was released",
             reference=references[-1],
         )
+
+
+def take_over_release(aggregate: PaymentAggregate, operation: Operation) -> None:
+    """Let the gateway's own release of a rest have the reference under which Saleor was told of it: it is told once."""
+    if operation.kind is not Kind.VOID or operation.state is not State.SUCCESS or is_ours(operation):
+        return
+    if all(capture.keeps_rest for capture in _successful(aggregate, Kind.CAPTURE)):
+        return
+    taken = {known.psp_reference for known in aggregate.operations}
+    for event in aggregate.events:
+        if is_release(event.psp_reference) and event.psp_reference not in taken and operation.amount <= event.amount:
+            operation.psp_reference = event.psp_reference
+            return
 
 
 def _successful(aggregate: PaymentAggregate, kind: Kind) -> list[Operation]:

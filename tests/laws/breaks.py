@@ -182,7 +182,7 @@ BREAKS = [
         what="whoever learns that an attempt has come further forgets the others",
         changes={
             "app.rules.apply:_post_repeated": Assigned("payment.attempts_due_at", becomes="None"),
-            "app.rules.apply:_raise_mismatch": Assigned("payment.attempts_due_at", becomes="None"),
+            "app.rules.apply:_post_mismatch": Assigned("payment.attempts_due_at", becomes="None"),
             "app.rules.apply:_reschedule": Assigned("payment.attempts_due_at", becomes="None"),
         },
     ),

@@ -1,0 +1,105 @@
+"""Operations that were requested outside this app, and how much was left for them (laws of money, 8 and 10). Pure."""
+
+from datetime import datetime
+from decimal import Decimal
+
+from app.core.payment import Operation, PaymentAggregate
+from app.core.vocabulary import EXTERNAL_KEY_PREFIX, Flow, Kind, Origin, State
+from app.i18n.messages import Money
+from app.rules.balance import ZERO, is_in_flight, is_overdrawn
+from app.rules.decision_context import DecisionContext, raise_problem
+from app.rules.dialects import keeps_rest
+from app.rules.issues import Issue, IssueCode
+from app.rules.mapper import Observation
+from app.rules.observation import is_ours, reference_of_external_operation
+from app.rules.problems import Cause, cause_of_mismatch, clear_problem, has_unended_problem
+from app.rules.subscription import charge_id_of
+from integration_base.amounts import is_amount
+
+_COMPARED = frozenset({Kind.CAPTURE, Kind.VOID, Kind.REFUND})
+
+
+def new_external_operation(aggregate: PaymentAggregate, seen: Observation, context: DecisionContext) -> Operation:
+    """Return the operation that the gateway reports for the first time; nothing is posted to it yet."""
+    reference = reference_of_external_operation(aggregate, seen)
+    return Operation(
+        kind=seen.kind,
+        idempotency_key=f"{EXTERNAL_KEY_PREFIX}{reference}",
+        state=State.INTENT,
+        amount=seen.amount if is_amount(seen.amount) else ZERO,
+        currency=seen.currency,
+        origin=Origin.GATEWAY,
+        asked_by_saleor=False,
+        keeps_rest=seen.kind is Kind.CAPTURE and keeps_rest(aggregate.payment.account),
+        psp_reference=reference,
+        operation_id=seen.gateway_id,
+        charge_id=charge_id_of(aggregate, seen.payment_id),
+        created_at=context.now,
+        updated_at=context.now,
+    )
+
+
+def amount_left_for(aggregate: PaymentAggregate, operation: Operation) -> Decimal | None:
+    """Return the most that an operation of others can move, whatever is reported later; None: it is not compared.
+
+    What we requested is compared with that, and what has succeeded is booked. So is what the gateway itself had
+    reported as failed before (laws of money, 7). A dispute is the bank's, which may take what was refunded.
+    """
+    payment, create = aggregate.payment, aggregate.create
+    is_turn = operation.state is State.FAILURE and not operation.contradicted and operation.decision is None
+    if operation.kind not in _COMPARED or payment.flow is Flow.PAYOUT or operation.charge_id is not None:
+        return None
+    if is_ours(operation) or operation.state is State.SUCCESS or is_turn:
+        return None
+    # That the shopper has paid, and that it was charged, may be reported after what was done next.
+    total = create.amount if create.state is State.SUCCESS else payment.amount
+    if operation.kind is Kind.REFUND:
+        used = (Kind.VOID, Kind.REFUND)
+    elif payment.flow is Flow.AUTHORIZATION:
+        used = (Kind.CAPTURE, Kind.VOID)
+    else:
+        return ZERO
+    return total - sum(
+        (known.amount for known in aggregate.operations if known.kind in used and _is_other_success(known, operation)),
+        ZERO,
+    )
+
+
+def is_more_than_left(issue: Issue | None) -> bool:
+    """Return True when the issue is that others have moved more than was left."""
+    return issue is not None and issue.code is IssueCode.MORE_THAN_LEFT
+
+
+def flag_overdrawn(aggregate: PaymentAggregate, operation: Operation, now: datetime) -> None:
+    """Show staff an operation that was carried out although the payment had not enough left for it."""
+    if is_overdrawn(aggregate.payment.flow, aggregate.operations):
+        issue, cause = _overdrawing(operation)
+        raise_problem(aggregate, issue, now, cause=cause)
+
+
+def flag_overdrawn_by_others(aggregate: PaymentAggregate, now: datetime) -> None:
+    """Show staff, once the whole order is known, what others did with more money than there was; unless they know."""
+    succeeded = [known for known in aggregate.operations if known.kind in _COMPARED and known.state is State.SUCCESS]
+    is_known = any(has_unended_problem(aggregate.payment, _overdrawing(operation)[1]) for operation in succeeded)
+    if is_known or any(map(is_in_flight, aggregate.operations)):
+        return
+    for operation in [known for known in succeeded if not is_ours(known)][-1:]:
+        flag_overdrawn(aggregate, operation, now)
+
+
+def clear_overdrawn_by_others(aggregate: PaymentAggregate, now: datetime) -> None:
+    """End the problem with what others did: the gateway has reported late where the money for it came from."""
+    if not aggregate.payment.has_problems or is_overdrawn(aggregate.payment.flow, aggregate.operations):
+        return
+    for operation in aggregate.operations:
+        if operation.kind in _COMPARED and not is_ours(operation):
+            clear_problem(aggregate.payment, _overdrawing(operation)[1], now)
+
+
+def _overdrawing(operation: Operation) -> tuple[Issue, Cause]:
+    issue = Issue(IssueCode.OVERDRAWN, what=operation.kind, sum=Money(operation.amount, operation.currency))
+    return issue, cause_of_mismatch(issue, operation.id, operation.operation_id or "")
+
+
+def _is_other_success(known: Operation, operation: Operation) -> bool:
+    return known is not operation and known.state is State.SUCCESS and known.charge_id is None
