@@ -30,6 +30,7 @@ from saleor_app_sdk.addresses import AllowList
 
 PREFIX = "APP_"
 _LISTS = ("allowed_saleor_urls", "dashboard_origins")
+_HOME = "must not begin with ~, which only a shell replaces: write the whole path"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -104,11 +105,18 @@ class Settings(BaseSettings):
             raise ValueError("must be an absolute http(s) address, for example https://payments.example.com")
         return value.rstrip("/")
 
+    @field_validator("data_dir", "secret_key_file")
+    @classmethod
+    def _check_path(cls, value: Path | None) -> Path | None:
+        if str(value).startswith("~"):
+            raise ValueError(_HOME)
+        return value
+
     @field_validator("database_url")
     @classmethod
     def _check_database_url(cls, value: str | None) -> str | None:
-        if value is not None:
-            async_url(value)
+        if value is not None and (async_url(value).database or "").startswith("~"):
+            raise ValueError(_HOME)
         return value
 
     @field_validator("keep_personal_data", "keep_notifications")

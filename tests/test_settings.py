@@ -17,6 +17,22 @@ def read(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> object:
     return getattr(read_settings(), name)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("data_dir", "~/payments"),
+        ("secret_key_file", "~app/secret.key"),
+        ("database_url", "sqlite:///~/payments.sqlite"),
+    ],
+)
+def test_a_home_folder_that_no_shell_has_filled_in_is_refused(
+    name: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No shell reads a unit's or a container's environment: in a folder named ~ the app would begin an empty store."""
+    with pytest.raises(SettingsError, match=f"{PREFIX}{name.upper()}: .*write the whole path"):
+        read(monkeypatch, name, value)
+
+
 @every_setting
 @pytest.mark.parametrize("around", [" ", "\n", "\r\n", "\t", "\N{NO-BREAK SPACE}"], ids=repr)
 def test_white_space_around_a_setting_is_not_part_of_it(
