@@ -10,7 +10,7 @@ import { findInvalid, readForm, reveal, showFieldErrors } from "./forms.js";
 import { currentPlace, frameAddress, noticeStep, pathOf, pushPath, rememberPlace, restorePlace, stay } from "./place.js";
 import { errorMessage, readRefusal, request, requestedLanguage } from "./request.js";
 import { addRow, removeRow } from "./rows.js";
-import { localise } from "./times.js";
+import { localise, writeDay } from "./times.js";
 import { askToLeave, discard, guard, hasUnsaved, showUnsaved } from "./unsaved.js";
 
 const root = document.documentElement;
@@ -351,6 +351,7 @@ content.addEventListener(
 );
 
 content.addEventListener("input", ({ target }) => {
+  if (target.type === "date") writeDay(target);
   showUnsaved(target.form);
   const advice = target.form?.querySelector("[data-advice]");
   if (advice) showAdvice(advice);

@@ -16,6 +16,25 @@ from tests.dashboard.money.test_money_page import ALL_OF_IT, AT, compared, sold
 pytestmark = pytest.mark.browser
 
 
+async def test_days_are_read_in_the_pages_language(browser: Browser, staff_client: StaffClient) -> None:
+    """The browser writes the field itself in its own language: 11/02/2026 may be the second of November."""
+    path = "/money?from=2026-11-02&to=2026-11-30"
+    async with dashboard_of(browser, staff_client.app, path, timezone="Pacific/Auckland") as (page, frame):
+        await sign_in(page, staff_client.token())
+        await page.evaluate("setLocale('uk')")
+        first = frame.locator("label", has_text="Від")
+        await expect(first).to_contain_text("2 лист. 2026")
+        await first.locator("input").fill("2026-12-01")
+        await expect(first).to_contain_text("1 груд. 2026")
+        await page.evaluate("setLocale('en')")
+        await expect(frame.locator("label", has_text="From")).to_contain_text("Nov 2, 2026")
+        field = await frame.get_by_label("From").bounding_box()
+        button = await frame.get_by_role("button", name="Show").bounding_box()
+        assert field is not None
+        assert button is not None
+        assert abs(field["y"] + field["height"] - button["y"] - button["height"]) < 2
+
+
 @one_database
 async def test_from_a_month_to_a_day_and_its_file(browser: Browser, staff_client: StaffClient) -> None:
     await sold(staff_client)
