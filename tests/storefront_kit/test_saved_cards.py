@@ -76,6 +76,29 @@ async def test_the_customers_cards_are_listed_and_the_first_pays(keeping: Visit)
     assert keeping.complaints == []
 
 
+async def test_the_question_before_deleting_moves_nothing_on_a_phone(keeping: Visit) -> None:
+    await keeping.page.set_viewport_size({"width": 360, "height": 740})
+    await sign_in(keeping, "uk")
+    heights = "rows => rows.map((row) => row.getBoundingClientRect().height)"
+    rows = keeping.page.locator("gateway-payment [part=saved-card]")
+    before = await rows.evaluate_all(heights)
+    await keeping.page.get_by_role("button", name="Видалити: Visa").click()
+    await expect(keeping.page.get_by_role("button", name="видалити: Visa")).to_be_focused()
+    assert await rows.evaluate_all(heights) == before
+
+
+async def test_a_long_name_of_a_card_stays_clear_of_its_frame(keeping: Visit) -> None:
+    keeping.saleor.set_answers(SAVED, {"storedPaymentMethods": [stored(1, "Mastercard of the whole family ****5454")]})
+    await keeping.page.set_viewport_size({"width": 360, "height": 740})
+    await sign_in(keeping)
+    row = keeping.page.locator("gateway-payment [part=saved-card]").first
+    text = await row.get_by_text("Mastercard").evaluate(
+        "(label) => { const all = document.createRange(); all.selectNodeContents(label.lastChild);"
+        " return all.getBoundingClientRect().height; }"
+    )
+    assert await row.evaluate("row => row.clientHeight") - text >= 6
+
+
 async def test_another_card_pays_and_another_way_leads_to_the_page(keeping: Visit) -> None:
     keeping.saleor.set_answers(START, refused_session("4009"), PAID)
     await sign_in(keeping)

@@ -152,7 +152,7 @@ const TEXTS = {
     another: "Заплатити інакше",
     keep: "Зберегти мою картку на наступний раз",
     delete: "Видалити",
-    sure: "Справді видалити",
+    sure: "Так, видалити",
     deleted: "Картку видалено.",
     undeleted: "Картку не видалено. Спробуйте ще раз.",
     4001: "Термін дії картки закінчився. Будь ласка, використайте іншу картку.",
@@ -233,6 +233,7 @@ const STYLE = `
   background: var(--_field); border: 1px solid var(--_line); border-radius: var(--_radius);
 }
 [part="saved-card"] label, [part="consent"] { display: flex; flex: 1; align-items: center; gap: 0.625em; min-block-size: 2.75rem; cursor: pointer; }
+[part="saved-card"] label { padding-block: 0.25em; }
 input:is([type="radio"], [type="checkbox"]) { flex: none; inline-size: 1.125rem; block-size: 1.125rem; margin: 0; accent-color: var(--_accent); }
 [hidden] { display: none !important; }
 button {
@@ -240,7 +241,7 @@ button {
   border: 1px solid transparent; border-radius: var(--_radius);
 }
 [part="button"] { background: var(--_accent); color: var(--_on-accent); }
-[part="card-delete"] { padding: 0.5em 0.75em; background: none; color: var(--_quiet); font-weight: 400; text-decoration: underline; }
+[part="card-delete"] { padding: 0.5em; background: none; color: var(--_quiet); font-weight: 400; text-decoration: underline; }
 button[aria-disabled="true"] { cursor: progress; opacity: 0.6; }
 :is(button, input):focus-visible { outline: 2px solid var(--_accent); outline-offset: 2px; }
 [part="qr"] { display: none; place-items: center; inline-size: 11rem; block-size: 11rem; }
