@@ -4,7 +4,7 @@ Amounts, alone or with the sub-merchant from whom they are taken; and periods: U
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import Decimal
 
 from app.commands.failure import CommandFailed
@@ -44,13 +44,20 @@ def read_moment(text: str | None, flag: str, *, last: bool = False, zone: tzinfo
     if text is None:
         return None
     try:
+        is_day = _is_day(text)
         moment = datetime.fromisoformat(text)
-    except ValueError:
+        if moment.tzinfo is None and (is_day or zone is not None):
+            moment = moment.replace(tzinfo=UTC if is_day else zone)
+        if moment.tzinfo is None:
+            raise CommandFailed(f"{flag}: {text!r} has no time zone: write it like 2026-11-21T12:00+02:00", status=2)
+        return moment.astimezone(UTC) + (timedelta(days=1) if is_day and last else timedelta())
+    except (ValueError, OverflowError):  # no day of ours, or one beyond the calendar
         raise CommandFailed(f"{flag}: {text!r} is not a date: write it like 2026-11-21", status=2) from None
-    if "T" not in text and " " not in text:
-        return moment.replace(tzinfo=UTC) + (timedelta(days=1) if last else timedelta())
-    if moment.tzinfo is None and zone is not None:
-        moment = moment.replace(tzinfo=zone)
-    if moment.tzinfo is None:
-        raise CommandFailed(f"{flag}: {text!r} has no time zone: write it like 2026-11-21T12:00+02:00", status=2)
-    return moment.astimezone(UTC)
+
+
+def _is_day(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
