@@ -195,7 +195,15 @@ def _transition_for_staff(known: Expectation, seen: Observation) -> Transition |
         return Transition(problem=Issue(IssueCode.FAILED_AFTER_SUCCESS), contradicted=True)
     if known.state is seen.state is State.SUCCESS and _is_second_payment(known, seen):
         return Transition(problem=Issue(IssueCode.SECOND_PAYMENT, sum=Money(seen.amount, seen.currency)))
+    if known.state is seen.state is State.SUCCESS and known.amount is not None and _is_paid_otherwise(known, seen):
+        ours, said = Money(known.amount, known.currency), Money(seen.paid or seen.amount, known.currency)
+        return Transition(problem=Issue(IssueCode.RECORDED_AMOUNT, what=known.kind, said=said, ours=ours))
     return None
+
+
+def _is_paid_otherwise(known: Expectation, seen: Observation) -> bool:
+    """Return True when the payer has paid another amount than the one that is booked."""
+    return seen.paid not in {None, known.amount} and not _is_with_payer_fee(known, seen.paid or seen.amount)
 
 
 def _is_second_payment(known: Expectation, seen: Observation) -> bool:

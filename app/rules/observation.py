@@ -112,7 +112,7 @@ def observation_from_record(record: PaymentRecord | OperationRecord, language: s
         kind=kind,
         state=_STATES[record.status],
         amount=record.amount,
-        currency=fit_text(record.currency, _LONGEST_NAME),
+        currency=_currency(record.currency),
         pos_id=fit_text(record.pos_id, _LONGEST_NAME),
         order_id=fit_text(record.order_id, _LONGEST_NAME),
         gateway_id=gateway_id_of(record),
@@ -123,7 +123,7 @@ def observation_from_record(record: PaymentRecord | OperationRecord, language: s
         waits_for_shopper=needs_action or explanation.kind is CodeKind.SHOPPER,
         action_url=action_url,
         paid=paid,
-        paid_currency=None if paid_currency is None else fit_text(paid_currency, _LONGEST_NAME),
+        paid_currency=None if paid_currency is None else _currency(paid_currency),
         method=method,
         details=Details.from_record(record),
         card=card,
@@ -136,6 +136,10 @@ def gateway_id_of(record: PaymentRecord | OperationRecord) -> str:
     """Return the gateway's id of the operation in a record."""
     gateway_id = record.payment_id if isinstance(record, PaymentRecord) else record.operation_id
     return fit_text(gateway_id, _LONGEST_NAME)
+
+
+def _currency(code: str) -> str:
+    return fit_text(code.strip().upper(), _LONGEST_NAME)
 
 
 def _staff_message(reason: str, code: str | None) -> str:

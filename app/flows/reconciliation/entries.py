@@ -143,7 +143,7 @@ def book_line(line: TransactionLine | UnreadableLine) -> BookLine | None:
         amount=line.amount,
         original_amount=None if register is None else register.original_amount,
         customer_fee=line.customer_fee,
-        currency=None if line.currency is None else fit_text(line.currency, _MAX_NAME),
+        currency=None if line.currency is None else fit_text(line.currency.strip().upper(), _MAX_NAME),
         receiver=None if register is None else fit_text(register.receiver_name or "", _MAX_NAME),
         receiver_amount=None if register is None else register.receiver_amount,
         merchant_fee=line.merchant_fee,

@@ -295,9 +295,9 @@ class TestTrustThenCompare:
         await waiting.work()
         assert len(waiting.saleor.reports) == 1  # the same problem is told once
 
-    async def test_the_same_point_of_sale_in_other_letters(self, waiting: Shop) -> None:
+    async def test_the_same_point_of_sale_and_currency_in_other_letters(self, waiting: Shop) -> None:
         record = payment(waiting.order_id)
-        await waiting.notify(record | {"pos_id": record["pos_id"].upper()})
+        await waiting.notify(record | {"pos_id": record["pos_id"].upper(), "currency": "uah"})
         await waiting.work()
         assert waiting.saleor.reported_types == ["CHARGE_SUCCESS"]
 
@@ -310,6 +310,15 @@ class TestTrustThenCompare:
         await waiting.work()
         assert waiting.amounts == amounts(charged=paid)
         assert (await waiting.request_action("REFUND", "600.01")).result == "REFUND_FAILURE"  # more than either
+
+    async def test_another_amount_paid_than_is_booked_is_put_to_staff(self, waiting: Shop) -> None:
+        record = payment(waiting.order_id)
+        for words in (record, record | {"processed_amount": Decimal("500.00"), "processed_currency": "UAH"}):
+            await waiting.notify(words)
+            await waiting.work()
+        assert waiting.amounts == amounts(charged=TOTAL)
+        found = problem_text((await waiting.aggregate()).payment) or ""
+        assert "a payment of 500.00 UAH where ours have 569.50 UAH" in found
 
     async def test_a_failure_moves_nothing_whatever_amount_it_names(self, waiting: Shop) -> None:
         await waiting.notify(payment(waiting.order_id, "failure", amount="0"))
