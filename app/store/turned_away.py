@@ -109,11 +109,18 @@ async def stores_that_refuse(
 
 
 async def last_got_through(
-    session: AsyncSession, installation_id: int, channel: str, *, since: datetime, refused: Collection[str]
+    session: AsyncSession,
+    installation_id: int,
+    channel: str,
+    *,
+    since: datetime,
+    until: datetime,
+    refused: Collection[str],
 ) -> datetime | None:
-    """Return when the latest payment of a channel was begun that got through; None: none did ``since`` then.
+    """Return when the latest payment of a channel was begun that got through; None: none did between the two.
 
-    ``channel``: a slug, or ALL_CHANNELS for a payment of any.
+    ``channel``: a slug, or ALL_CHANNELS for a payment of any. ``until`` is now: what seems to have been begun later
+    was begun before a clock was set back.
     A payment got through when its page was opened, or its card reached the bank, whatever became of it. ``refused``
     are the codes of those that did not.
     """
@@ -121,7 +128,7 @@ async def last_got_through(
     newest = (
         select(col(Payment.id), col(Payment.created_at))
         .where(Payment.installation_id == installation_id, *of_channel)
-        .where(col(Payment.created_at) > since, col(Payment.trial).is_(False))
+        .where(col(Payment.created_at) > since, col(Payment.created_at) <= until, col(Payment.trial).is_(False))
         .order_by(col(Payment.created_at).desc(), col(Payment.id).desc())
         .limit(_PAYMENTS_EXAMINED)
         .subquery()

@@ -109,6 +109,14 @@ async def test_requests_that_nobody_reads_are_told_of_all_channels_until_somebod
     assert await told(shop) == []
 
 
+async def test_who_got_through_before_the_clock_was_set_back_is_no_sign_that_somebody_does(shop: Shop) -> None:
+    shop.gateway.will_answer(shop.gateway.page())
+    await begin(shop)
+    shop.clock.forward(hours=-1)
+    await turn_away(shop, data={"returnUrl": "https://elsewhere.test/"})
+    assert len(await told(shop)) == 1
+
+
 async def test_a_bank_that_declines_turns_nobody_away(shop: Shop) -> None:
     for _ in range(RECENT):
         shop.gateway.will_answer(refusal_reply("Invalid operation", "4150"))

@@ -68,7 +68,9 @@ async def closed_channels(
         if len(_moments(rows, now - WINDOW)) < RECENT:
             continue
         earliest = min(row.first_at for row in rows)
-        through = await last_got_through(session, installation_id, channel, since=earliest, refused=GATEWAY_REFUSALS)
+        through = await last_got_through(
+            session, installation_id, channel, since=earliest, until=now, refused=GATEWAY_REFUSALS
+        )
         closed = _closed_channel(channel, _not_acknowledged(rows, through), max(through or earliest, now - WINDOW))
         if closed is not None:
             found.append(closed)
