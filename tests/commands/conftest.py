@@ -23,6 +23,7 @@ from typer.testing import CliRunner
 
 from app.bootstrap import open_services, utc_now
 from app.cli import cli
+from app.demo.processes import free_port
 from app.services import Services
 from app.settings import Settings
 from app.store.accounts import AccountKeys, NewAccount
@@ -79,8 +80,9 @@ def _warnings_to_standard_error() -> None:
 
 
 def clean_environment(environment: dict[str, str]) -> dict[str, str]:
-    """Return the environment of a process: this one's without the app's settings, and the given variables."""
+    """Return the environment of a process: this one's without the app's settings, a free port, the given variables."""
     mine = {name: value for name, value in os.environ.items() if not name.startswith(("APP_", "GATEWAY_"))}
+    mine["APP_PORT"] = str(free_port())  # an app may run on this machine
     return {**mine, "COLUMNS": "80", "NO_COLOR": "1", "PYTHONPATH": str(REPOSITORY), **environment}
 
 
