@@ -20,6 +20,7 @@ from app.rules.subscription import charge_id_of
 from app.store.tables import DiscrepancyKind
 
 _MARGIN = timedelta(hours=1)
+_MOVED_NOTHING = (State.INIT, State.FAILURE)
 _SECONDARY = (Kind.CAPTURE, Kind.VOID, Kind.REFUND, Kind.DISPUTE, Kind.RECURRING)
 
 
@@ -87,10 +88,13 @@ def find_differences(
     ours = [
         each for each in entries if paid is None or subscribed or each.payment_id == paid or _is_turn(aggregate, each)
     ]
-    found = [Difference(DiscrepancyKind.UNKNOWN, each) for each in entries if each not in ours]
-    found += [
-        Difference(DiscrepancyKind.CURRENCY, each) for each in ours if each.currency != aggregate.payment.currency
+    # A declined card, or a page that was only opened, has moved nothing: whoever paid it and in whatever currency.
+    of_others = [each for each in entries if each not in ours and each.state not in _MOVED_NOTHING]
+    in_another = [
+        each for each in ours if each.currency != aggregate.payment.currency and each.state not in _MOVED_NOTHING
     ]
+    found = [Difference(DiscrepancyKind.UNKNOWN, each) for each in of_others]
+    found += [Difference(DiscrepancyKind.CURRENCY, each) for each in in_another]
     comparable = [each for each in ours if each.currency == aggregate.payment.currency]
     matched: list[tuple[Entry, Operation]] = []
     for entry in [each for each in comparable if each.kind is Kind.CREATE]:

@@ -53,6 +53,17 @@ class TestThereIsNone:
         assert kinds(payment(), line(status="init")) == []
         assert kinds(payment(ended_operation(Kind.REFUND)), line(), line("refund", "pending")) == []
 
+    @pytest.mark.parametrize("more", [{"payment_id": "another"}, {"payment_id": "another", "currency": "EUR"}])
+    def test_when_a_payment_that_is_none_of_ours_has_moved_nothing(self, more: dict[str, Any]) -> None:
+        """The shopper's first card was declined on the page, and the second has paid."""
+        assert kinds(payment(), line(), line(status="failure", **more)) == []
+        assert kinds(payment(), line(), line(status="init", **more)) == []
+        assert kinds(payment(), line(), line(status="pending", **more)) == ["unknown"]
+
+    def test_when_what_was_attempted_in_another_currency_has_failed(self) -> None:
+        assert kinds(payment(), line(), line("refund", "failure", currency="EUR")) == []
+        assert kinds(payment(), line(), line("refund", "pending", currency="EUR")) == ["currency"]
+
     def test_when_an_operation_that_is_on_its_way_is_on_its_way(self) -> None:
         refunding = ended_operation(Kind.REFUND, state=State.PENDING)
         assert kinds(payment(refunding), line(), line("refund", "pending")) == []
