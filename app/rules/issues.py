@@ -282,7 +282,7 @@ _TEXTS: Mapping[IssueCode, str] = {
     ),
     IssueCode.PAID_TWICE: gettext_noop(
         "Paid twice: %(total)s was paid or authorized for %(to_pay)s, by this payment and by %(others)s. Ask "
-        "the customer if necessary, and refund one of them or cancel its authorization."
+        "the customer if necessary, and give back what is too much: refund it, or cancel an authorization."
     ),
     IssueCode.CHECKOUT_GONE: gettext_noop(
         "The checkout that this payment is for no longer exists in Saleor, so nobody can place its order. "
