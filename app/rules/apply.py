@@ -273,7 +273,8 @@ def _post(
         enqueue_note(aggregate, operation.message or "", context, reference=reference)
     if operation.kind is Kind.DISPUTE:
         report_dispute(aggregate, operation, context)
-    elif is_turned or (is_ours(operation) and operation.state is State.SUCCESS):
+    elif is_turned or (is_ours(operation) and operation.state is State.SUCCESS and operation.kind is not Kind.CREATE):
+        # What was paid or charged may be heard of after what was given back of it.
         flag_overdrawn(aggregate, operation, context.now)
     if operation.kind is Kind.REFUND:
         flag_disputes_paid_back_twice(aggregate, context)

@@ -91,7 +91,7 @@ OTHERS: dict[str, tuple[str, Story]] = {
     "capture all": ("the whole reservation is charged by others", _portal_operation("capture", TOTAL)),
     "capture part": ("300.00 of the reservation is charged by others", _portal_operation("capture", "300.00")),
     "capture more": (
-        "600.00 is charged on the reservation, as some contracts allow",
+        "600.00 is charged on the reservation by others, which it does not hold",
         _portal_operation("capture", "600.00"),
     ),
     "capture pending": (
