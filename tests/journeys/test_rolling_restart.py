@@ -32,6 +32,7 @@ from tests.journeys.stories import begin, order_id_of, paid_order, wait_for_even
 _AT_ONCE = 4
 _BETWEEN_CHECKS = 0.1
 _DRAIN = "6"  # the checks themselves take their time on a busy machine
+_BUDGET = "12"  # a store's own: processes that start leave little of the processor to those that answer
 _OF_ONE_HOP = {"connection", "keep-alive", "transfer-encoding", "content-length", "content-encoding", "host"}
 
 
@@ -98,7 +99,10 @@ async def open_behind_a_proxy(
     """Yield a shop with two web processes behind a proxy, and two workers; all of them, the web first."""
     async with AsyncExitStack() as ending:
         proxy, url = await ending.enter_async_context(a_proxy())
-        told = {**environment, "APP_BASE_URL": url, "APP_WORKER": "false", "APP_DRAIN": _DRAIN}
+        told = {
+            **environment, "APP_BASE_URL": url, "APP_WORKER": "false", "APP_DRAIN": _DRAIN,
+            "APP_GATEWAY_BUDGET": _BUDGET,
+        }  # fmt: skip
 
         def process(*words: Any) -> ServerProcess:
             started = ServerProcess(*words)
@@ -238,6 +242,8 @@ async def people_paying(
         nonlocal paid
         while not over.is_set():
             checkout_id, session = await begin(shop)
+            assert session.event is not None
+            assert session.event.type == "CHARGE_ACTION_REQUIRED", session
             await shop.gateway.pay(order_id_of(session))
             await wait_for_event(shop, session.required_transaction.id, "CHARGE_SUCCESS")
             await paid_order(shop, checkout_id)
