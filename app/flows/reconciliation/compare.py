@@ -89,12 +89,12 @@ def find_differences(
         each for each in entries if paid is None or subscribed or each.payment_id == paid or _is_turn(aggregate, each)
     ]
     # A declined card, or a page that was only opened, has moved nothing: whoever paid it and in whatever currency.
-    of_others = [each for each in entries if each not in ours and each.state not in _MOVED_NOTHING]
+    of_others = [entry for entry in entries if entry not in ours and entry.state not in _MOVED_NOTHING]
     in_another = [
-        each for each in ours if each.currency != aggregate.payment.currency and each.state not in _MOVED_NOTHING
+        entry for entry in ours if entry.currency != aggregate.payment.currency and entry.state not in _MOVED_NOTHING
     ]
-    found = [Difference(DiscrepancyKind.UNKNOWN, each) for each in of_others]
-    found += [Difference(DiscrepancyKind.CURRENCY, each) for each in in_another]
+    found = [Difference(DiscrepancyKind.UNKNOWN, entry) for entry in of_others]
+    found += [Difference(DiscrepancyKind.CURRENCY, entry) for entry in in_another]
     comparable = [each for each in ours if each.currency == aggregate.payment.currency]
     matched: list[tuple[Entry, Operation]] = []
     for entry in [each for each in comparable if each.kind is Kind.CREATE]:
