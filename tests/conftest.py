@@ -13,6 +13,7 @@ from sqlmodel import SQLModel
 from app.store.database import Database, is_sqlite
 from app.store.migrate import migrate
 from app.store.vault import KEY_BYTES, Vault
+from integration_base_tests.clock import Clock  # noqa: F401 -- scripts that play a case import it from here
 from integration_base_tests.places import REPOSITORY
 from integration_base_tests.postgresql import postgresql_answers
 from tests.database_turns import alternate_databases

@@ -47,3 +47,26 @@ def test_what_has_never_been_there_is_not_found(name: str) -> None:
 @pytest.mark.parametrize("new", MOVED.values())
 def test_everything_that_moved_is_somewhere(new: str) -> None:
     assert import_module(new).__name__ == new
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("tests.conftest", "Clock"),
+        ("tests.loopback", "Reply"),
+        ("tests.loopback", "json_reply"),
+        ("tests.payments.fake_gateway", "FakeGateway"),
+        ("tests.payments.fake_gateway", "open_fake_gateway"),
+        ("tests.payments.fake_gateway", "operation"),
+        ("tests.payments.fake_gateway", "payment"),
+        ("tests.payments.fake_gateway", "refusal_reply"),
+        ("tests.payments.shop", "Shop"),
+        ("tests.payments.shop", "open_shop"),
+        ("tests.payments.shop", "signed_notification"),
+        ("tests.payments.shop", "source_object"),
+        ("tests.payments.alert_cases", "subjects"),
+        ("tests.journeys.stack", "open_stack"),
+    ],
+)
+def test_a_script_that_plays_a_case_finds_the_tests_kit_where_it_was(module: str, name: str) -> None:
+    assert hasattr(import_module(module), name)
