@@ -59,7 +59,7 @@ class NewAccount:
     currencies: Sequence[str]
     storefront_origins: Sequence[str]
     order_timeout: int = 3600
-    names_required: bool = True
+    names_required: bool = False
     options: Mapping[str, object] = field(default_factory=dict)
 
 

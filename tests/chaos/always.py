@@ -404,6 +404,30 @@ ALWAYS: dict[str, Story] = {
         (BeginPayment(), Pay("4009"), CatchUp(), BeginPayment(), Pay(on=0), CatchUp(), RunWorker()),
         gateway=(("cards_per_page", 2),),
     ),
+    "a card is typed into the storefront": Story(
+        (BeginPayment(card="1000"), CatchUp(), ReturnToShop(), RequestInSaleor("REFUND", TEN))
+    ),
+    "a typed card is declined, and another pays": Story(
+        (BeginPayment(card="4009"), ReturnToShop(), BeginPayment(card="1000"), CatchUp())
+    ),
+    "a typed card is asked for 3-D Secure": Story(
+        (BeginPayment("AUTHORIZATION", card="2122"), ReturnToShop(), Confirm3DSecure(), ReturnToShop(), CatchUp())
+    ),
+    "a typed card pays, and its answer is lost": Story(
+        (NextCall(Fault.ANSWER_LOST), BeginPayment(card="1000"), BeginPayment(again=True, card="1000"), CatchUp())
+    ),
+    "a typed card never arrives, and the shopper types it again": Story(
+        (NextCall(Fault.LOST), BeginPayment(card="1000"), BeginPayment(card="1000"), CatchUp())
+    ),
+    "we die while a typed card is charged": Story(
+        (NextCall(Fault.WE_DIE_AFTER), BeginPayment(card="1000"), RestartApp(), BeginPayment(card="1000"), CatchUp())
+    ),
+    "a typed card pays beside an open page": Story(
+        (BeginPayment(), BeginPayment(card="1000"), Pay(on=0), CatchUp(), ReturnToShop())
+    ),
+    "a typed card is asked for 3-D Secure, and a page is opened beside it": Story(
+        (BeginPayment(card="2122"), BeginPayment(), Pay(on=1), Confirm3DSecure(on=0), CatchUp())
+    ),
     "3-D Secure is left alone": Story((BeginPayment(), Pay("2122"), ReturnToShop(), PassTime(70))),
     "3-D Secure is failed": Story(
         (BeginPayment(), Pay("2122"), ReturnToShop(), Confirm3DSecure(passed=False), ReturnToShop())

@@ -14,6 +14,11 @@ from tests.chaos.shares import portal_shares
 from tests.chaos.story import ActInPortal, Confirm3DSecure, Dispute, Pay
 
 
+def card_of(code: str) -> str:
+    """Return the number of a card that the bank answers with ``code``."""
+    return "4242424242424242" if code == "1000" else coded_card(code)
+
+
 @dataclass
 class GatewaySide:
     """``unannounced``: the orders about which the app gets no further notification."""
@@ -37,10 +42,8 @@ class GatewaySide:
                 return f"the page says {payment.status}"
             if payment.status is Status.FAILURE:
                 self.unannounced.add(payment.order_id)  # the app has its final word, and waits for no other
-            number = "4242424242424242" if step.code == "1000" else coded_card(step.code)
-            attempts.attempt(
-                sandbox.state, payment, get_or_create_card(sandbox.state, payment.pos_id, number, now), now
-            )
+            card = get_or_create_card(sandbox.state, payment.pos_id, card_of(step.code), now)
+            attempts.attempt(sandbox.state, payment, card, now)
         sandbox.publish_changes()
         return f"{payment.status} {payment.status_code}"
 

@@ -17,7 +17,7 @@ from saleor_app_sdk.testing.saleor_state import Delivery as Webhook
 from saleor_app_sdk.testing.settings import SaleorFaults
 from saleor_app_sdk.testing.vocabulary import Flow
 from tests.chaos import laws
-from tests.chaos.gateway_side import GatewaySide
+from tests.chaos.gateway_side import GatewaySide, card_of
 from tests.chaos.harness import MANIFEST, Harness
 from tests.chaos.shares import BASKET
 from tests.chaos.staff import Staff
@@ -55,6 +55,7 @@ from tests.chaos.story import (
     Story,
     SwitchKeys,
 )
+from tests.payments.cards.seals import BROWSER, seal
 
 _SALEOR_FAULTS: dict[str, dict[str, Any]] = {
     "down": {"graphql_status": 503},
@@ -208,15 +209,27 @@ class _Run:
             source, key, flow = self.keys[-1]
         if source not in self.harness.saleor.state.checkouts and source not in self.harness.saleor.state.orders:
             return "the checkout has become an order"
+        data = await self._typed_card(source, step.card) if step.card else None
+        if step.card and data is None:
+            return "the storefront has no key to seal a card for"
         self.keys.append((source, key, flow))
-        session = await storefront.initialize(source, action=flow, idempotency_key=key)
+        session = await storefront.initialize(source, action=flow, idempotency_key=key, data=data)
         left = _amount_to_pay(session.data)
         if step.corrects and left:
             self.harness.log.append(f"    refused, and {left} is requested instead")
-            session = await storefront.initialize(source, amount=left, action=flow, idempotency_key=f"{key}-corrected")
+            key = f"{key}-corrected"
+            session = await storefront.initialize(source, amount=left, action=flow, idempotency_key=key, data=data)
         if session.internal_error:
             self.harness.gate.violations.append(AssertionError(f"Saleor breaks: {session.internal_error}"))
         return f"{session.event.type}: {session.event.message}" if session.event else str(session.errors)
+
+    async def _typed_card(self, source: str, code: str) -> dict[str, Any] | None:
+        """Seal a card for the key that the app offers, as a storefront does. None: it offers none now."""
+        offer = (await self.harness.saleor.storefront.gateway_initialize(source)).data
+        if not isinstance(offer, dict) or "card" not in offer:
+            return None
+        card = {"number": card_of(code), "expMonth": 12, "expYear": 2040, "cvv": "737", "for": source}
+        return {"card": seal(card, offer["card"]["jwk"]), "browserFingerprint": BROWSER}
 
     def _source(self) -> str:
         state = self.harness.saleor.state

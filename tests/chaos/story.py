@@ -37,12 +37,14 @@ class BeginPayment:
     """A shopper begins to pay; ``again``: with the idempotency key of the last time, otherwise with another one.
 
     The storefront requests Saleor's default amount, which ignores gift cards. ``corrects``: when that is refused as
-    more than is owed, it requests the amount that the refusal names instead.
+    more than is owed, it requests the amount that the refusal names instead. ``card``: the shopper types a card into
+    the storefront, and this is the bank's answer (as in Pay); without one, the gateway opens its page.
     """
 
     flow: Flow = "CHARGE"
     again: bool = False
     corrects: bool = False
+    card: str = ""
 
 
 @dataclass(frozen=True)

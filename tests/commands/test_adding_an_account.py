@@ -41,7 +41,7 @@ async def test_an_account_is_added_and_tried_out(
     assert (account.installation_id, account.name, account.pos_id) == (installed, "Main", POS_ID)
     assert (account.base_url, account.scheme_word) == (pos.url, "CPAY")
     assert (account.currencies, account.storefront_origins) == (["UAH"], [STOREFRONT])
-    assert (account.order_timeout, account.names_required, account.enabled) == (3600, True, True)
+    assert (account.order_timeout, account.names_required, account.enabled) == (3600, False, True)
     keys = services.accounts.keys(account)
     assert [keys.api_key, keys.api_secret, keys.endpoints_key] == list(KEYS.values())
 

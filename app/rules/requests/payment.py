@@ -233,8 +233,7 @@ def _shopper_of(customer: Customer, source: Source) -> Shopper:
 def _check_shopper(shopper: Shopper, account: MerchantAccount, language: str, refusals: Refusals) -> None:
     """Raise RefusalError for what is missing of the shopper, with what was refused before, or for a card number."""
     if account.names_required:
-        refusals.collect(require, shopper.first_name, RefusalCode.MISSING_NAME, *_FIRST_NAME)
-        refusals.collect(require, shopper.last_name, RefusalCode.MISSING_NAME, *_LAST_NAME)
+        _require_names(shopper, refusals)
     refusals.collect(require, shopper.email, RefusalCode.MISSING_EMAIL, "e-mail address", "data.customer.email")
     refusals.collect(require, shopper.phone, RefusalCode.MISSING_PHONE, "phone number", "data.customer.phone")
     refusals.raise_if_any()
@@ -318,8 +317,14 @@ def _missing_field_refusal(field: str) -> RefusalError:
 
 def check_names(terms: Terms) -> None:
     """Refuse a direct payment whose shopper has no first or last name (gateway interface, 1a). Raises RefusalError."""
-    require(terms.shopper.first_name, RefusalCode.MISSING_NAME, *_FIRST_NAME)
-    require(terms.shopper.last_name, RefusalCode.MISSING_NAME, *_LAST_NAME)
+    refusals = Refusals()
+    _require_names(terms.shopper, refusals)
+    refusals.raise_if_any()
+
+
+def _require_names(shopper: Shopper, refusals: Refusals) -> None:
+    refusals.collect(require, shopper.first_name, RefusalCode.MISSING_NAME, *_FIRST_NAME)
+    refusals.collect(require, shopper.last_name, RefusalCode.MISSING_NAME, *_LAST_NAME)
 
 
 def require(value: str, code: RefusalCode, what: str, field: str) -> str:

@@ -107,7 +107,7 @@ class MerchantAccount(SQLModel, table=True):
     shop_color: str | None = Field(default=None, max_length=7)  # of buttons, like #1a2b3c
     order_timeout: int = Field(default=3600)  # seconds that a shopper has to pay
     order_3ds_bypass: str = Field(default="supported", max_length=20)
-    names_required: bool = Field(default=True)  # refuse a payment whose shopper has no first and last name
+    names_required: bool = Field(default=False)  # refuse a payment whose shopper has no first and last name
     sector: str = Field(default="general", max_length=20)  # the gateway requires more of some merchants
     payer_fee_percent: Decimal | None = Field(default=None, sa_type=Amount)  # the most that payers pay on top
     merchant_mcc: str | None = Field(default=None, max_length=4)

@@ -1,6 +1,7 @@
 """The third step: a small payment at the gateway's page, seen arriving."""
 
 import re
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -143,6 +144,18 @@ async def test_all_that_is_wrong_is_said_at_once_and_in_the_language_of_the_page
     assert set(fields) == {*typed, "birthday"}
     assert all(re.search("[а-яії]", message) for message in fields.values()), fields
     assert shop.gateway.requests == []
+
+
+@one_database
+@pytest.mark.parametrize("required", [{"names_required": True}, {"sector": "gambling"}])
+async def test_names_are_asked_for_where_the_account_requires_them(
+    staff_client: StaffClient, required: dict[str, Any]
+) -> None:
+    assert 'name="first_name"' not in (await staff_client.see("/set-up/try")).text
+    await staff_client.services.accounts.change(staff_client.shop.account.id, **required)
+    page = (await staff_client.see("/set-up/try")).text
+    assert 'name="first_name" required' in page
+    assert 'name="last_name" required' in page
 
 
 @one_database

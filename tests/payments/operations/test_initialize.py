@@ -343,6 +343,10 @@ REFUSED = [
 class TestRefusedBeforeAnything:
     """What can be known to be wrong is refused before any row is written and any call is made."""
 
+    @pytest.fixture(autouse=True)
+    async def names_required(self, shop: Shop) -> None:
+        await shop.services.accounts.change(shop.account.id, names_required=True)
+
     @pytest.mark.parametrize(("code", "field", "wrong"), REFUSED)
     async def test_with_a_code_of_its_own(
         self, shop: Shop, code: str, field: str | None, wrong: dict[str, Any]
@@ -410,8 +414,7 @@ async def test_what_the_storefront_knows_of_the_shopper_goes_before_what_saleor_
     assert asked.json["customer_phone"] == "+380501234567"
 
 
-async def test_an_account_without_the_need_for_names_takes_payments_without_them(shop: Shop) -> None:
-    await shop.services.accounts.change(shop.account.id, names_required=False)
+async def test_a_page_needs_no_names_unless_the_account_says_so(shop: Shop) -> None:
     shop.gateway.will_answer(shop.gateway.page())
     answer = await shop.begin(sourceObject=source_object(billingAddress={"phone": "+380501234567"}))
     assert answer.result == "CHARGE_ACTION_REQUIRED"
