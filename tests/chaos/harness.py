@@ -16,7 +16,7 @@ from sqlmodel import SQLModel
 from app.rules.order_standing import PATIENT_POLLS
 from app.store.accounts import AccountKeys, NewAccount
 from app.store.columns import Moment
-from app.store.moves import move
+from app.store.moves import MoveRefusedError, move
 from gateway_client.sandbox.application import create_sandbox
 from gateway_client.sandbox.sandbox import Sandbox
 from gateway_client.sandbox.settings import Behaviour, PointOfSale, SandboxSettings
@@ -127,8 +127,13 @@ class Harness:
         ]
         old, new = (row.id for row in rows if row is not None)
         now = self.clock.now
-        async with services.database.transaction() as session:
-            await move(session, old, new, emails=services.emails, personal=services.personal, now=now)
+        try:
+            async with services.database.transaction() as session:
+                await move(session, old, new, emails=services.emails, personal=services.personal, now=now)
+        except MoveRefusedError:
+            if self.saleor.state.apps:
+                raise
+            return "the operator is refused: the app is not installed there"
         services.installations.invalidate()
         self.known_address = self.saleor_address
         return None
