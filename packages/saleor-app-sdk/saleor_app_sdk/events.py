@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Annotated, Any, ClassVar
 
-from pydantic import AwareDatetime, Field
+from pydantic import AwareDatetime, BeforeValidator, Field
 
+from integration_base.exact_json import NotJsonError, loads
 from saleor_app_sdk.source import (
     Channel,
     Checkout,
@@ -155,11 +156,24 @@ class Event(SaleorModel):
     recipient: Recipient
 
 
+def _read_written_object(value: Any) -> Any:
+    """Return the JSON object that a text is; anything else as it is.
+
+    Saleor's ``JSON`` takes any value, and a storefront that passes ``JSON.stringify(data)`` passes a text.
+    """
+    if not isinstance(value, str) or not value.lstrip().startswith("{"):
+        return value
+    try:
+        return loads(value)
+    except NotJsonError:
+        return value
+
+
 class StorefrontEvent(Event):
-    """A storefront's request about a payment. ``data`` is whatever it passed, or None."""
+    """A storefront's request about a payment. ``data`` is whatever it passed, or None; an object may be its JSON."""
 
     source_object: OrderOrCheckout
-    data: Any = None
+    data: Annotated[Any, BeforeValidator(_read_written_object)] = None
     # None, too, where the app was installed before its subscription selected this.
     issuing_principal: Principal | None = None
 

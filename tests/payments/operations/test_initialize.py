@@ -414,6 +414,18 @@ async def test_what_the_storefront_knows_of_the_shopper_goes_before_what_saleor_
     assert asked.json["customer_phone"] == "+380501234567"
 
 
+async def test_a_storefront_may_pass_its_data_as_the_text_that_it_wrote(shop: Shop) -> None:
+    shop.gateway.will_answer(shop.gateway.page())
+    answer = await shop.begin(data='{"returnUrl": "https://shop.example.com/back", "customer": {"country": "PL"}}')
+    assert answer.result == "CHARGE_ACTION_REQUIRED"
+    assert shop.gateway.requests[0].json["customer_country"] == "PL"
+
+
+async def test_a_card_number_in_such_a_text_is_noticed(shop: Shop) -> None:
+    answer = await shop.begin(data='{"card": {"number": "4242424242424242"}}')
+    assert answer.data["errors"][0]["code"] == "CARD_DATA_REFUSED"
+
+
 async def test_a_page_needs_no_names_unless_the_account_says_so(shop: Shop) -> None:
     shop.gateway.will_answer(shop.gateway.page())
     answer = await shop.begin(sourceObject=source_object(billingAddress={"phone": "+380501234567"}))

@@ -1,5 +1,6 @@
 """Which request a requested action is about, and what events say when Saleor says little."""
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -67,6 +68,24 @@ def test_nulls_where_saleors_schema_allows_them() -> None:
     assert event.source.first_name == "Леся"
     assert event.source.phone == ""
     assert event.source.total is None
+
+
+@pytest.mark.parametrize(
+    ("passed", "read"),
+    [
+        ('{"customer": {"phone": "+380501234567"}}', {"customer": {"phone": "+380501234567"}}),
+        (' \n{"share": 0.10}', {"share": Decimal("0.10")}),
+        ('{"language": "uk"', '{"language": "uk"'),
+        ('{"share": NaN}', '{"share": NaN}'),
+        ("{" * 100_000, "{" * 100_000),
+        ('["uk"]', '["uk"]'),
+        ("uk", "uk"),
+        ("5", "5"),
+        (None, None),
+    ],
+)  # fmt: skip
+def test_data_that_a_storefront_has_written_as_json_is_read(passed: Any, read: Any) -> None:
+    assert TransactionInitializeSession.model_validate(initialize_body(data=passed)).data == read
 
 
 def test_an_order_names_some_things_differently() -> None:
