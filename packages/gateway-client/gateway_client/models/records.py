@@ -17,6 +17,8 @@ _ALTERNATIVE_NAMES = {
     "status_description": "response_description",
 }
 
+_WORDS = frozenset([*Method, *Mode])
+
 _MAX_REPORTED = 3
 
 ProcessedName = Literal["processed_at", "processing_time"]
@@ -54,10 +56,17 @@ class Recurring(ResponseModel):
     status: Lenient[str] = None
 
 
+def _read_word(word: Any) -> Any:
+    """Return a word of the interface in its spelling, any other as received."""
+    lowered = word.strip().lower() if isinstance(word, str) else None
+    return lowered if lowered in _WORDS else word
+
+
 class Record(ResponseModel):
     """The common fields of every record of an operation, whether from a response, a look-up or a webhook.
 
-    ``method`` and ``mode`` are enum members, or the text as received if it is not in the interface.
+    ``method`` and ``mode`` are enum members, or the text as received if it is not in the interface; as with ``status``,
+    capital letters and white space around them do not matter.
     ``processed_at`` is the time of the last change, whichever of its two names was used.
     """
 
@@ -68,8 +77,8 @@ class Record(ResponseModel):
     payment_id: str = Field(min_length=1)
     order_id: str = Field(min_length=1)
     pos_id: str
-    mode: Mode | str | None = Field(default=None, union_mode="left_to_right")
-    method: Method | str = Field(union_mode="left_to_right")
+    mode: Annotated[Mode | str | None, Field(union_mode="left_to_right"), BeforeValidator(_read_word)] = None
+    method: Annotated[Method | str, Field(union_mode="left_to_right"), BeforeValidator(_read_word)]
     amount: ReportedAmount
     currency: str
     status: Status
@@ -158,7 +167,7 @@ def read_record(data: object, zone: tzinfo = UTC) -> PaymentRecord | OperationRe
     """
     if not isinstance(data, Mapping):
         raise UnreadableError("not a JSON object")
-    if data.get("operation_id") or data.get("method") in (Method.CAPTURE, Method.VOID, Method.REFUND):
+    if data.get("operation_id") or _read_word(data.get("method")) in (Method.CAPTURE, Method.VOID, Method.REFUND):
         return validate_model(OperationRecord, data, zone)
     return validate_model(PaymentRecord, data, zone)
 

@@ -9,6 +9,7 @@ from hypothesis import given
 
 from gateway_client.models import (
     Method,
+    Mode,
     OperationRecord,
     PaymentRecord,
     Status,
@@ -74,6 +75,21 @@ def test_unknown_fields_are_kept() -> None:
 def test_old_and_unknown_words_for_a_status(word: str, status: Status, reported: str | None) -> None:
     record = read_record({**PAYMENT, "status": word})
     assert (record.status, record.reported_status) == (status, reported)
+
+
+@pytest.mark.parametrize(
+    ("word", "method"),
+    [("PURCHASE", Method.PURCHASE), (" Auth ", Method.AUTH), ("Credit", Method.CREDIT), ("SALE", "SALE"), ("", "")],
+)
+def test_a_method_is_known_however_it_is_capitalized(word: str, method: str) -> None:
+    record = read_record({**PAYMENT, "method": word, "mode": "HOSTED"})
+    assert (record.method, record.mode) == (method, Mode.HOSTED)
+    assert isinstance(record.method, Method) is isinstance(method, Method)
+
+
+def test_a_refund_is_an_operation_however_it_is_capitalized() -> None:
+    with pytest.raises(UnreadableError, match="operation_id"):  # which no payment needs
+        read_record({**PAYMENT, "method": "REFUND"})
 
 
 @pytest.mark.parametrize("given", ["a lot", "1,50", [1], True])
