@@ -34,6 +34,13 @@ _HOME = "must not begin with ~, which only a shell replaces: write the whole pat
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
+def _unquote(value: str) -> str:
+    """Return the text without white space and one pair of quotes around it."""
+    stripped = value.strip()
+    quoted = re.fullmatch(r"""(["'])(.*)\1""", stripped, re.DOTALL)
+    return stripped if quoted is None or quoted[1] in quoted[2] else quoted[2].strip()
+
+
 class Settings(BaseSettings):
     """The settings from the environment. Times are in seconds; retention periods of data are in days."""
 
@@ -76,11 +83,12 @@ class Settings(BaseSettings):
     @model_validator(mode="before")
     @classmethod
     def _strip(cls, values: Mapping[str, object]) -> Mapping[str, object]:
-        """Remove white space around every value: a mounted secret often ends in a line feed.
+        """Remove what stands around every value: white space, and a pair of quotes.
 
-        What is nothing but white space is not set, like an empty value.
+        A mounted secret often ends in a line feed, and ``docker --env-file`` keeps the quotes that a shell and Compose
+        remove. What is nothing but white space is not set, like an empty value.
         """
-        stripped = {name: value.strip() if isinstance(value, str) else value for name, value in values.items()}
+        stripped = {name: _unquote(value) if isinstance(value, str) else value for name, value in values.items()}
         return {name: value for name, value in stripped.items() if value != ""}
 
     @field_validator("*", mode="before")
@@ -130,7 +138,7 @@ class Settings(BaseSettings):
     @classmethod
     def _split_at_commas(cls, value: object) -> object:
         if isinstance(value, str):
-            return tuple(part.strip() for part in value.split(",") if part.strip())
+            return tuple(part for part in map(_unquote, value.split(",")) if part)
         return value
 
     @field_validator("allowed_saleor_urls")

@@ -1,4 +1,4 @@
-"""Every setting is read without the white space around it, and what is inside it is looked at before the app starts."""
+"""Every setting is read without white space and quotes around it; what is inside is looked at before the app starts."""
 
 import pytest
 
@@ -34,8 +34,8 @@ def test_a_home_folder_that_no_shell_has_filled_in_is_refused(
 
 
 @every_setting
-@pytest.mark.parametrize("around", [" ", "\n", "\r\n", "\t", "\N{NO-BREAK SPACE}"], ids=repr)
-def test_white_space_around_a_setting_is_not_part_of_it(
+@pytest.mark.parametrize("around", [" ", "\n", "\r\n", "\t", "\N{NO-BREAK SPACE}", '"', "'", '" '], ids=repr)
+def test_white_space_and_quotes_around_a_setting_are_not_part_of_it(
     name: str, around: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain = read(monkeypatch, name, another_value(name))
@@ -43,7 +43,7 @@ def test_white_space_around_a_setting_is_not_part_of_it(
 
 
 @every_setting
-@pytest.mark.parametrize("blank", ["", " ", "\n"], ids=repr)
+@pytest.mark.parametrize("blank", ["", " ", "\n", '""', "' '"], ids=repr)
 def test_a_setting_of_white_space_has_its_default(name: str, blank: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert read(monkeypatch, name, blank) == Settings.model_fields[name].default
 
@@ -54,6 +54,19 @@ def test_a_line_feed_inside_a_setting_is_refused_in_words(name: str, monkeypatch
     with pytest.raises(SettingsError) as refusal:
         read(monkeypatch, name, f"{value}\n{value}")
     assert str(refusal.value) == f"{PREFIX}{name.upper()}: must be one line, without control characters"
+
+
+def test_each_entry_of_a_list_may_stand_in_quotes(monkeypatch: pytest.MonkeyPatch) -> None:
+    several = "'https://dashboard.example.com', 'https://other.example.com'"
+    assert read(monkeypatch, "dashboard_origins", several) == (
+        "https://dashboard.example.com",
+        "https://other.example.com",
+    )
+
+
+@pytest.mark.parametrize("name", ["Taras' and Olena's", '"', "'Ours", "'A' and 'B'"])
+def test_quotes_that_are_part_of_a_text_stay(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert read(monkeypatch, "name", name) == name
 
 
 def test_a_list_may_go_over_several_lines(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,7 +88,7 @@ def test_a_list_may_go_over_several_lines(monkeypatch: pytest.MonkeyPatch) -> No
         "https://payments.example.com\N{ZERO WIDTH SPACE}",
         "https://payments\N{NO-BREAK SPACE}.example.com",
         "https:\\\\payments.example.com",
-        '"https://payments.example.com"',
+        '"https://payments.example.com',
         "https://[payments.example.com",
         "payments.example.com",
     ],
