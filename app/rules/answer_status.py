@@ -51,10 +51,9 @@ def answer_status_of(
     given_up = awaited_since is not None and now >= awaited_since + schedule.unread_timeout
     if any(request.psp_reference == operation.psp_reference for request in requests):
         keys = {request["key"] for request in operation.saleor_requests}
-        unread_requests = [
-            request for request in requests if request.idempotency_key in keys and not request.psp_reference
-        ]
-        return AnswerStatus.READ if given_up or _have_failed(unread_requests, history, action) else AnswerStatus.AWAITED
+        unread = [request for request in requests if request.idempotency_key in keys and not request.psp_reference]
+        all_read = not unread or given_up or _have_failed(_alike(unread, requests), history, action)
+        return AnswerStatus.READ if all_read else AnswerStatus.AWAITED
     key = operation.saleor_requests[-1]["key"]
     own_request = next((request for request in requests if request.idempotency_key == key), None)
     if own_request is None:
@@ -63,10 +62,14 @@ def answer_status_of(
         return own_request.psp_reference
     if given_up:
         return AnswerStatus.ABANDONED
-    same_amount = [request for request in requests if not request.psp_reference and request.money == own_request.money]
-    return (
-        AnswerStatus.ABANDONED if same_amount and _have_failed(same_amount, history, action) else AnswerStatus.AWAITED
-    )
+    alike = _alike([own_request], requests)
+    return AnswerStatus.ABANDONED if alike and _have_failed(alike, history, action) else AnswerStatus.AWAITED
+
+
+def _alike(unread: Sequence[HistoryEntry], requests: Sequence[HistoryEntry]) -> list[HistoryEntry]:
+    """Return all requests without a reference over the same amounts: a failure without one can be that of any."""
+    amounts = {one.money for one in unread}
+    return [request for request in requests if not request.psp_reference and request.money in amounts]
 
 
 def _have_failed(requests: Sequence[HistoryEntry], history: Sequence[HistoryEntry], action: AvailableAction) -> bool:

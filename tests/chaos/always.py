@@ -180,6 +180,15 @@ ALWAYS: dict[str, Story] = {
     "one granted refund is asked for twice in one moment": Story(
         (*PAID, RequestConcurrently(GRANTED, GRANTED, same=True), RunWorker())
     ),
+    "one granted refund is asked for twice, one answer is swallowed, and another of its amount fails": Story(
+        (
+            *PAID,
+            NextWebhook("swallowed"),
+            RequestConcurrently(GRANTED, GRANTED, same=True),
+            NextWebhook("lost"),
+            GRANTED,
+        )
+    ),
     "a charge and a release of one moment": Story(
         (*RESERVED, RequestConcurrently(RequestInSaleor("CHARGE", SOME), RequestInSaleor("CANCEL")), RunWorker())
     ),
@@ -387,6 +396,15 @@ ALWAYS: dict[str, Story] = {
     "the gateway gives the reservation back while we take it": Story(
         (*RESERVED, NextCall(meanwhile=PassTime(60 * 24)), RequestInSaleor("CHARGE", TEN)),
         gateway=(("automatic_void_after", "P1D"),),
+    ),
+    "the merchant charges in the portal, and we hear of the refund first": Story(
+        (
+            NextCall(meanwhile=RunWorker(), look=True),
+            BeginPayment("AUTHORIZATION", card="1000"),
+            ActInPortal("capture", SOME, silent=True),
+            ActInPortal("refund", SOME),
+            ReturnToShop(),
+        )
     ),
     "another card is tried on the same page": Story(
         (BeginPayment(), Pay("4009"), CatchUp(), ReturnToShop(), Pay(), CatchUp(), RequestInSaleor("REFUND", TEN)),
