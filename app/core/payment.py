@@ -4,6 +4,7 @@ Everything that decides about a payment's money changes these objects while the 
 refundable is computed from values that nothing else is changing (laws of money, 3). Only the store sets ids.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -13,6 +14,7 @@ from app.core.alerts import AlertKind
 from app.core.request import RequestDetails
 from app.core.vocabulary import (
     EXTERNAL_KEY_PREFIX,
+    GIVES_A_PAYOUT_BACK,
     CloseReason,
     EventState,
     Flow,
@@ -333,6 +335,12 @@ class PaymentAggregate:
     def operation_by_id(self, operation_row_id: int | None) -> Operation:
         """Return the operation with that row id."""
         return next(operation for operation in self.operations if operation.id == operation_row_id)
+
+
+def returned_of_payout(operations: Sequence[Operation]) -> Decimal:
+    """Return what has come back of a payout."""
+    back = (operation for operation in operations if operation.kind in GIVES_A_PAYOUT_BACK)
+    return sum((operation.amount for operation in back if operation.state is State.SUCCESS), Decimal("0.00"))
 
 
 class Stored(Protocol):

@@ -23,6 +23,10 @@ class Kind(StrEnum):
     RECURRING = "recurring"  # a later charge, by the gateway, of the subscription that the payment started
 
 
+GIVES_A_PAYOUT_BACK = frozenset({Kind.REFUND, Kind.VOID, Kind.DISPUTE})
+"""What brings money back that was paid out: the interface shows none of these for a payout, so each is possible."""
+
+
 class Origin(StrEnum):
     """Who wanted an operation."""
 

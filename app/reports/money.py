@@ -6,7 +6,7 @@ is compared with us only over days of which its books were read completely; a da
 ``charged``       purchases and captures, without the fee that a payer may pay on top (gateway interface, 10)
 ``refunded``      money given back to payers
 ``charged_back``  disputes that the payer has won
-``paid_out``      to cards
+``paid_out``      to cards, less what has come back
 ``fee``           the gateway's fees for these, as far as it has stated them
 """
 

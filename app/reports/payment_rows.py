@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from decimal import Decimal
 
 from app.core.payment import Operation, Payment, PaymentAggregate
-from app.core.vocabulary import Flow, Kind, State
+from app.core.vocabulary import GIVES_A_PAYOUT_BACK, Flow, Kind, State
 from app.i18n.messages import LazyMessage, gettext_noop
 from app.reports.sheet import Row, SheetStyle, project
 from app.reports.status import standings
@@ -37,6 +37,7 @@ _DONE = {
     Kind.DISPUTE: gettext_noop("charged back"),
     Kind.RECURRING: gettext_noop("charged by subscription"),
 }
+_RETURNED = gettext_noop("returned")
 _CREATED = {
     Flow.CHARGE: gettext_noop("charged"),
     Flow.AUTHORIZATION: gettext_noop("authorized"),
@@ -119,10 +120,12 @@ def _fee(aggregate: PaymentAggregate) -> Decimal | None:
 def _describe(payment: Payment, operation: Operation, style: SheetStyle) -> str:
     """Describe an operation: what was done, when, and the gateway's fee, as far as that is known."""
     details = Details.from_row(operation.details)
-    what = style.language.gettext(_DONE.get(operation.kind, _CREATED[payment.flow]))
+    is_return = payment.flow is Flow.PAYOUT and operation.kind in GIVES_A_PAYOUT_BACK
+    done = _RETURNED if is_return else _DONE.get(operation.kind, _CREATED[payment.flow])
+    what = style.language.gettext(done)
     processed_at = operation.booked_at or processed_at_of(payment, operation, operation.updated_at)
-    done = f"{what} {style.amount(operation.amount)}, {style.moment(processed_at or operation.updated_at)}"
+    text = f"{what} {style.amount(operation.amount)}, {style.moment(processed_at or operation.updated_at)}"
     if details.fee is None:
-        return done
+        return text
     fee = f"{style.amount(details.fee.amount)} {details.fee.currency or operation.currency}"
-    return style.language.plain_text(LazyMessage("%(operation)s, fee %(fee)s", operation=done, fee=fee))
+    return style.language.plain_text(LazyMessage("%(operation)s, fee %(fee)s", operation=text, fee=fee))

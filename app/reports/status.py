@@ -7,7 +7,7 @@ from decimal import Decimal
 from enum import StrEnum
 
 from app.core.notification import StoredNotification
-from app.core.payment import Operation, PaymentAggregate
+from app.core.payment import Operation, PaymentAggregate, returned_of_payout
 from app.core.vocabulary import Flow, Kind, State
 from app.i18n.messages import LazyMessage, StoredMessage, gettext_noop
 from app.reports.descriptions import event_name, operation_name
@@ -36,6 +36,8 @@ class Standing(StrEnum):
     DISPUTED = gettext_noop("dispute under way")
     CHARGED_BACK = gettext_noop("charged back")
     PAID_OUT = gettext_noop("paid out")
+    RETURNED = gettext_noop("returned")
+    PARTIALLY_RETURNED = gettext_noop("partially returned")
 
 
 _UNDER_WAY = {
@@ -86,7 +88,7 @@ def _standing(aggregate: PaymentAggregate, now: Balance) -> Standing:
 
 def _money_standing(aggregate: PaymentAggregate, now: Balance) -> Standing:
     if aggregate.payment.flow is Flow.PAYOUT:
-        return Standing.PAID_OUT
+        return _payout_standing(aggregate)
     if now.refunded:
         return Standing.REFUNDED if now.refunded >= now.charged else Standing.PARTIALLY_REFUNDED
     if now.charged:
@@ -95,6 +97,13 @@ def _money_standing(aggregate: PaymentAggregate, now: Balance) -> Standing:
         operation.kind is Kind.VOID and operation.state is State.SUCCESS for operation in aggregate.operations
     )
     return Standing.RELEASED if released else Standing.RESERVED
+
+
+def _payout_standing(aggregate: PaymentAggregate) -> Standing:
+    returned = returned_of_payout(aggregate.operations)
+    if not returned:
+        return Standing.PAID_OUT
+    return Standing.RETURNED if returned >= aggregate.create.amount else Standing.PARTIALLY_RETURNED
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 
-from app.core.payment import Operation, Payment
-from app.core.vocabulary import Flow, Kind, PaymentStatus, State
+from app.core.payment import Operation, Payment, returned_of_payout
+from app.core.vocabulary import GIVES_A_PAYOUT_BACK, Flow, Kind, PaymentStatus, State
 from app.i18n.messages import LazyMessage, Money
 from app.rules.details import Details
 from app.rules.refusal import RefusalCode, RefusalError
@@ -171,8 +171,14 @@ def _remainder_of(charged: Decimal, charge_id: str | None, operations: Sequence[
 
 
 def is_overdrawn(flow: Flow, operations: Sequence[Operation]) -> bool:
-    """Return True when more has been refunded than charged, or more charged and released than was reserved."""
+    """Return True when more has been refunded than charged, or more charged and released than was reserved.
+
+    A payout is overdrawn when more of it has come back than was paid out.
+    """
     now = balance(flow, operations)
+    if flow is Flow.PAYOUT:
+        paid_out = _sum(operations, Kind.CREATE, State.SUCCESS)
+        return returned_of_payout(operations) > paid_out or now.charged > ZERO
     uses = [
         operation
         for operation in operations
@@ -237,8 +243,10 @@ def check_amount(amount: Decimal) -> Decimal:
 
 def moves_money(flow: Flow, kind: Kind) -> bool:
     """Return True when the success of such an operation moves money, in either direction."""
+    if flow is Flow.PAYOUT:
+        return kind is Kind.CREATE or kind in GIVES_A_PAYOUT_BACK
     return kind in {Kind.CAPTURE, Kind.REFUND, Kind.DISPUTE, Kind.RECURRING} or (
-        kind is Kind.CREATE and flow in {Flow.CHARGE, Flow.PAYOUT}
+        kind is Kind.CREATE and flow is Flow.CHARGE
     )
 
 
@@ -255,7 +263,8 @@ def status_of(flow: Flow, operations: Sequence[Operation]) -> PaymentStatus:
     done = {
         operation.kind for operation in operations if operation.state is State.SUCCESS and operation.charge_id is None
     }
-    if Kind.REFUND in done:
+    gives_back = GIVES_A_PAYOUT_BACK if flow is Flow.PAYOUT else {Kind.REFUND}
+    if done & gives_back:
         return PaymentStatus.REFUNDED
     if flow is not Flow.AUTHORIZATION or Kind.CAPTURE in done:
         return PaymentStatus.PAID

@@ -7,7 +7,7 @@ a reference of its own, and a decision over less or more than was disputed is no
 """
 
 from app.core.payment import Operation, PaymentAggregate, SaleorEvent
-from app.core.vocabulary import Kind, State
+from app.core.vocabulary import Flow, Kind, State
 from app.i18n.messages import LazyMessage, Money
 from app.rules.balance import ZERO, balance
 from app.rules.decision_context import DecisionContext, enqueue_note, raise_problem, report_operation
@@ -97,7 +97,8 @@ def _flag_paid_back_twice(aggregate: PaymentAggregate, operation: Operation, con
     """Show staff that the payer got the same money twice: by a refund, and from the bank."""
     now = balance(aggregate.payment.flow, aggregate.operations)
     back = now.refunded + now.refunding + now.disputed
-    if not operation.state.final or operation.charge_id is not None or back <= now.charged:
+    is_payout = aggregate.payment.flow is Flow.PAYOUT  # nothing was charged; `is_overdrawn` compares what came back
+    if is_payout or not operation.state.final or operation.charge_id is not None or back <= now.charged:
         return
     issue = Issue(
         IssueCode.PAID_BACK_TWICE,

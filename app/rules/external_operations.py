@@ -4,7 +4,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from app.core.payment import Operation, PaymentAggregate
-from app.core.vocabulary import EXTERNAL_KEY_PREFIX, Flow, Kind, Origin, State
+from app.core.vocabulary import EXTERNAL_KEY_PREFIX, GIVES_A_PAYOUT_BACK, Flow, Kind, Origin, State
 from app.i18n.messages import Money
 from app.rules.balance import ZERO, is_in_flight, is_overdrawn
 from app.rules.decision_context import DecisionContext, raise_problem
@@ -47,13 +47,17 @@ def amount_left_for(aggregate: PaymentAggregate, operation: Operation) -> Decima
     """
     payment, create = aggregate.payment, aggregate.create
     is_turn = operation.state is State.FAILURE and not operation.contradicted and operation.decision is None
-    if operation.kind not in _COMPARED or payment.flow is Flow.PAYOUT or operation.charge_id is not None:
+    if operation.kind not in _COMPARED or operation.charge_id is not None:
         return None
     if is_ours(operation) or operation.state is State.SUCCESS or is_turn:
         return None
     # That the shopper has paid, and that it was charged, may be reported after what was done next.
     total = create.amount if create.state is State.SUCCESS else payment.amount
-    if operation.kind is Kind.REFUND:
+    if payment.flow is Flow.PAYOUT:
+        if operation.kind not in GIVES_A_PAYOUT_BACK:
+            return ZERO
+        used: tuple[Kind, ...] = tuple(GIVES_A_PAYOUT_BACK)
+    elif operation.kind is Kind.REFUND:
         used = (Kind.VOID, Kind.REFUND)
     elif payment.flow is Flow.AUTHORIZATION:
         used = (Kind.CAPTURE, Kind.VOID)

@@ -19,7 +19,7 @@ from sqlalchemy.sql.functions import GenericFunction
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from app.core.vocabulary import Flow, Kind
+from app.core.vocabulary import GIVES_A_PAYOUT_BACK, Flow, Kind
 from app.store.columns import table_of
 from app.store.tables import (
     Booked,
@@ -69,6 +69,7 @@ def _on_postgresql(element: utc_day, compiler: SQLCompiler, **how: Any) -> str:
 class Total:
     """Money moved in one way on a day: ``count`` times, ``amount`` in all; fees of ``fee``, known for ``fees`` of them.
 
+    Of payouts, ``amount`` is what was paid out less what has come back of it, and ``count`` counts both.
     ``channel`` is "" for a trial or a payout, and ``UNKNOWN_CHANNEL`` for orders that belong to no payment here;
     ``receiver`` is a sub-merchant, None for the total of the day.
     """
@@ -151,6 +152,8 @@ async def our_totals(session: AsyncSession, account_ids: Collection[str], days: 
     for on, account_id, channel, currency, kind, flow, fee_currency, *sums in await session.exec(query):
         amount, count, fee, fees = sums
         how = Booked.PAID_OUT if flow is Flow.PAYOUT else _BOOKED[kind]
+        if flow is Flow.PAYOUT and kind in GIVES_A_PAYOUT_BACK:
+            amount = -amount
         total = Total(on, account_id, channel, currency, how, amount, count, fee or ZERO, fees)
         if fee_currency is not None and fee_currency != currency:
             found.append(replace(total, currency=fee_currency, amount=ZERO, count=0, fees=0))
@@ -269,12 +272,13 @@ async def delete_days(session: AsyncSession, account_id: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class OrderOwner:
-    """To whom a gateway order belongs: the account and channel of its payment, and the amount to be paid."""
+    """To whom a gateway order belongs: the account, channel and flow of its payment, and the amount to be paid."""
 
     account_id: str
     pos_id: str
     channel: str
     amount: Decimal
+    flow: Flow = Flow.CHARGE
 
 
 async def find_order_owners(session: AsyncSession, order_ids: Collection[str]) -> dict[str, OrderOwner]:
@@ -286,6 +290,7 @@ async def find_order_owners(session: AsyncSession, order_ids: Collection[str]) -
             col(MerchantAccount.pos_id),
             col(Payment.channel),
             col(Payment.amount),
+            col(Payment.flow),
         )
         .join(MerchantAccount, col(MerchantAccount.id) == col(Payment.account_id))
         .where(col(Payment.order_id).in_(order_ids))

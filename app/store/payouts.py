@@ -6,14 +6,15 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import func, literal, or_, tuple_
+import sqlalchemy as sa
+from sqlalchemy import and_, case, func, literal, or_, tuple_
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from app.core.payment import PaymentAggregate
-from app.core.vocabulary import Kind, State
+from app.core.payment import PaymentAggregate, returned_of_payout
+from app.core.vocabulary import GIVES_A_PAYOUT_BACK, Kind, State
 from app.store.aggregates import WITH_ACCOUNT, load_aggregates, read_payments
-from app.store.columns import Moment
+from app.store.columns import Amount, Moment
 from app.store.tables import Operation, Payment, Payout
 
 ZERO = Decimal("0.00")
@@ -55,26 +56,36 @@ async def payouts_for(session: AsyncSession, payment_ids: Collection[int | None]
 
 
 async def total_paid_out_since(session: AsyncSession, account_id: str, since: datetime) -> Decimal:
-    """Return the total that an account has paid out since then, or may have: all payouts that have not failed."""
-    amount: Any = func.sum(col(Operation.amount))
+    """Return the total that an account has paid out since then, or may have: all payouts that have not failed.
+
+    What has come back of a payout is not out any more; never more than was paid out.
+    """
+    paid: Any = func.sum(case((col(Operation.kind) == Kind.CREATE, col(Operation.amount)), else_=literal(ZERO, Amount)))
+    back: Any = func.sum(case((col(Operation.kind) == Kind.CREATE, literal(ZERO, Amount)), else_=col(Operation.amount)))
+    has_come_back = and_(col(Operation.kind).in_(GIVES_A_PAYOUT_BACK), col(Operation.state) == State.SUCCESS)
+    may_be_out = and_(
+        col(Operation.kind) == Kind.CREATE, or_(col(Operation.state) != State.FAILURE, col(Operation.contradicted))
+    )
     query: Any = (
-        select(amount)
+        sa.select(paid, back)
         .join(Payout, col(Payout.payment_id) == col(Operation.payment_id))
         .where(
-            Payout.account_id == account_id,
+            col(Payout.account_id) == account_id,
             col(Payout.confirmed_at) > since,
-            Operation.kind == Kind.CREATE,
-            or_(col(Operation.state) != State.FAILURE, col(Operation.contradicted)),
+            or_(may_be_out, has_come_back),
         )
+        .group_by(col(Payout.payment_id))
     )
-    total: Decimal | None = (await session.exec(query)).one()
-    return total or ZERO
+    return sum((max(out - returned, ZERO) for out, returned in await session.exec(query)), ZERO)
 
 
 async def similar_payouts_since(
     session: AsyncSession, account_id: str, mask: str, amount: Decimal, since: datetime
 ) -> list[PayoutRecord]:
-    """Return the account's payouts since then to a card with that mask, of exactly that amount, except failed ones."""
+    """Return the account's payouts since then to a card with that mask, of exactly that amount.
+
+    Without those that have failed or come back.
+    """
     query = (
         select(Payout)
         .join(Payment, col(Payment.id) == col(Payout.payment_id))
@@ -87,7 +98,12 @@ async def similar_payouts_since(
         .order_by(col(Payout.payment_id))
     )
     found = await _records(session, (await session.exec(query)).all())
-    return [payout for payout in found if not payout.aggregate.create.has_surely_failed]
+    return [
+        payout
+        for payout in found
+        if not payout.aggregate.create.has_surely_failed
+        and returned_of_payout(payout.aggregate.operations) < payout.aggregate.create.amount
+    ]
 
 
 async def _records(session: AsyncSession, rows: Sequence[Payout]) -> list[PayoutRecord]:

@@ -104,7 +104,8 @@ async def compare_orders(
             continue
         if payment is None or payment.payment.account.pos_id.lower() != account.pos_id.lower():
             # Payouts of another system are ignored until staff pay out with this app.
-            relevant = [entry for entry in entries if entry.flow is not Flow.PAYOUT or account.payouts]
+            is_ignored = not account.payouts and any(entry.flow is Flow.PAYOUT for entry in entries)
+            relevant = [] if is_ignored else entries
             unknown += [
                 _unknown_order_finding(order_id, difference) for difference in differences_of_unknown_order(relevant)
             ]

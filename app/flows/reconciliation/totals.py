@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 
-from app.core.vocabulary import Flow, Kind, State
+from app.core.vocabulary import GIVES_A_PAYOUT_BACK, Flow, Kind, State
 from app.flows.reconciliation.compare import Period
 from app.flows.reconciliation.entries import BookLine, Entry, transactions_of
 from app.store.day_sums import UNKNOWN_CHANNEL, ZERO, DayBooks, OrderOwner, Total
@@ -84,8 +84,10 @@ class Totals:
         for line in lines:
             if line.is_compared and not line.is_readable and line.status in {None, State.SUCCESS.value}:
                 self.count_unreadable(line.at)
-        for entry, its_lines in transactions_of(lines):
-            kind = _booked_kind(entry)
+        found = transactions_of(lines)
+        is_payout = any(entry.flow is Flow.PAYOUT for entry, _ in found) if owner is None else owner.flow is Flow.PAYOUT
+        for entry, its_lines in found:
+            kind = _booked_kind(entry, is_payout=is_payout)
             is_foreign = kind is Booked.PAID_OUT and owner is None and not self.payouts
             if kind is not None and not is_foreign:
                 self._book(entry, kind, its_lines, owner)
@@ -122,8 +124,9 @@ class Totals:
         sums = self._sums.get(entry.at.astimezone(UTC).date())
         if sums is None:
             return
+        is_return = kind is Booked.PAID_OUT and entry.kind is not Kind.CREATE
         amount, channel = _amount(entry, owner), UNKNOWN_CHANNEL if owner is None else owner.channel
-        if not _add(sums, (channel, None, entry.currency, kind), amount, lines[0].merchant_fee):
+        if not _add(sums, (channel, None, entry.currency, kind), amount, lines[0].merchant_fee, is_return=is_return):
             self.count_unreadable(entry.at)
             return
         for line in lines:
@@ -131,12 +134,16 @@ class Totals:
                 _add(sums, ("", line.receiver, entry.currency, kind), line.receiver_amount, line.receiver_fee)
 
 
-def _add(sums: dict[_Key, _Sum], key: _Key, amount: Decimal, fee: Decimal | None) -> bool:
-    """Add to a sum, creating it if missing; return False if the amount is invalid or the sum too large."""
+def _add(sums: dict[_Key, _Sum], key: _Key, amount: Decimal, fee: Decimal | None, *, is_return: bool = False) -> bool:
+    """Add to a sum, creating it if missing; return False if the amount is invalid or the sum too large.
+
+    ``is_return``: the amount has come back, and makes the sum smaller.
+    """
     total = sums.get(key, _Sum())
-    if not (is_amount(amount) and total.amount + amount <= _MAX_SUM):
+    signed = -amount if is_return else amount
+    if not (is_amount(amount) and abs(total.amount + signed) <= _MAX_SUM):
         return False
-    total.amount += amount
+    total.amount += signed
     total.count += 1
     if fee is not None and has_whole_millionths(fee) and has_whole_millionths(total.fee + fee):
         total.fee += fee
@@ -145,10 +152,12 @@ def _add(sums: dict[_Key, _Sum], key: _Key, amount: Decimal, fee: Decimal | None
     return True
 
 
-def _booked_kind(entry: Entry) -> Booked | None:
-    """Return how an entry moved money; None if it moved none."""
+def _booked_kind(entry: Entry, *, is_payout: bool) -> Booked | None:
+    """Return how an entry of a payment, or of a payout, moved money; None if it moved none."""
     if entry.state is not State.SUCCESS:
         return None
+    if is_payout and entry.kind in GIVES_A_PAYOUT_BACK:
+        return Booked.PAID_OUT
     if entry.kind is Kind.CREATE and entry.flow is not None:
         return _CREATED.get(entry.flow)
     return _BOOKED.get(entry.kind)

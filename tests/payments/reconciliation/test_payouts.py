@@ -1,14 +1,18 @@
 """Payouts stand in the gateway's books too: ours agree with them, and what is nobody's is put to people."""
 
+from datetime import timedelta
 from decimal import Decimal
 
 from sqlmodel import select
 
 from app.flows.pay_out import pay_out
+from app.flows.reconciliation.compare import Period
+from app.flows.reconciliation.orders import compare_orders
 from app.reports.money import Agreement, GroupBy
 from app.store.tables import Discrepancy, DiscrepancyKind
 from gateway_client.models.payout import Payout as Request
 from tests.payments.payouts import a_payout, enable_payouts
+from tests.payments.reconciliation.books import line
 from tests.payments.reconciliation.conftest import Store
 from tests.payments.reconciliation.test_day_sums import NOON, money, night
 
@@ -61,3 +65,10 @@ async def test_it_is_told_of_where_staff_pay_out_here(store: Store) -> None:
     await night(store)
     [found] = await differences(store)
     assert (found.kind, found.order_id) == (DiscrepancyKind.UNKNOWN, "of-another-system")
+
+
+async def test_one_of_another_system_that_came_back_is_put_to_nobody(store: Store) -> None:
+    """Staff do not pay out here: what another system has paid out, and what of it came back, are not ours."""
+    lines = {"another": [line("credit", order_id="another"), line("refund", order_id="another")]}
+    period = Period(NOON - timedelta(days=1), NOON + timedelta(days=1))
+    assert await compare_orders(store.services, store.shop.account, lines, period) == ([], [])

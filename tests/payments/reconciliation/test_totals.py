@@ -1,5 +1,6 @@
 """The gateway's books of a window, summed by day: whatever stands in them. And the windows themselves."""
 
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from itertools import pairwise
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.core.vocabulary import Flow
 from app.flows.reconciliation.compare import Period
 from app.flows.reconciliation.entries import BookLine, book_line
 from app.flows.reconciliation.run import begin_run
@@ -54,6 +56,15 @@ def summed(*lines: BookLine, owner: OrderOwner | None = OWNER) -> dict[date, Any
 )
 def test_how_a_line_counts(said: BookLine, how: list[object]) -> None:
     assert summed(said)[NOON.date()] == (0, how)
+
+
+@pytest.mark.parametrize("owner", [replace(OWNER, flow=Flow.PAYOUT), None])
+@pytest.mark.parametrize("method", ["refund", "void", "dispute"])
+def test_what_comes_back_of_a_payout_is_paid_out_no_more(owner: OrderOwner | None, method: str) -> None:
+    lines = [line("credit"), line(method, amount="60.00")]
+    assert summed(*lines, owner=owner)[NOON.date()] == (0, [("paid out", Decimal("40.00"), 2)])
+    if owner is not None:  # what was paid out on an earlier day
+        assert summed(lines[1], owner=owner)[NOON.date()] == (0, [("paid out", Decimal("-60.00"), 1)])
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from decimal import Decimal
 from urllib.parse import quote
 
 from app.core.notification import StoredNotification
-from app.core.payment import Payment, PaymentAggregate, SaleorEvent, row_id_of
+from app.core.payment import Payment, PaymentAggregate, SaleorEvent, returned_of_payout, row_id_of
 from app.core.vocabulary import Flow, Kind
 from app.flows.on_demand import undelivered_events, unprocessed_notifications
 from app.i18n.messages import LazyMessage, Money, StoredMessage
@@ -93,6 +93,11 @@ class PaymentPage:
     def payment(self) -> Payment:
         """The payment itself."""
         return self.aggregate.payment
+
+    @property
+    def returned(self) -> Decimal:
+        """The amount of a payout that has come back."""
+        return returned_of_payout(self.aggregate.operations)
 
     @property
     def keeps_rest(self) -> bool:

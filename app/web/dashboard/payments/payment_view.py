@@ -59,6 +59,7 @@ class PaymentRenderer:
             "asked": looked_up,
             "stamp": page.stamp,
             "keeps_rest": page.keeps_rest,
+            "returned": page.returned,
             **vars(page),
         }
         here = PAYMENTS if page.payout is None else PAYOUTS

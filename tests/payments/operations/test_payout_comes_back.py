@@ -1,0 +1,91 @@
+"""Money that was paid out comes back: the recipient has less of it, and it is out no more (laws of money, 7, 8)."""
+
+from decimal import Decimal
+
+import pytest
+
+from app.core.payment import PaymentAggregate
+from app.core.vocabulary import Kind, State
+from app.flows.pay_out import ConfirmedPayout, paid_out_last_day, pay_out
+from app.reports.status import standing
+from app.rules.problems import problem_text
+from app.store.day_sums import Days, Total, our_totals
+from app.store.payouts import similar_payouts_since
+from app.store.tables import Booked
+from integration_base_tests.loopback import json_reply
+from tests.payments.fake_gateway import operation
+from tests.payments.payouts import MASK, a_payout, enable_payouts, order_of, payout_record, recorded
+from tests.payments.shop import Shop
+
+pytestmark = pytest.mark.law(7, 8)
+
+
+@pytest.fixture
+async def shop(shop: Shop) -> Shop:
+    """A shop whose owner lets staff pay out to cards."""
+    await enable_payouts(shop)
+    return shop
+
+
+async def paid_out(shop: Shop, amount: str = "100.00") -> ConfirmedPayout:
+    wish = a_payout(shop, amount)
+    shop.gateway.will_answer(json_reply(payout_record(wish)))
+    await pay_out(shop.services, shop.account, wish)
+    shop.gateway.book[order_of(wish)] = [payout_record(wish)]
+    return wish
+
+
+async def comes_back(shop: Shop, wish: ConfirmedPayout, amount: str, method: str = "refund") -> PaymentAggregate:
+    await shop.notify(operation(method, order_of(wish), amount, operation_id=f"{method} {amount}"))
+    await shop.pass_time(minutes=2)
+    return await recorded(shop, wish)
+
+
+async def totals(shop: Shop) -> list[Total]:
+    today = shop.clock.now.date()
+    async with shop.services.database.transaction() as session:
+        return await our_totals(session, [shop.account.id], Days(today, today))
+
+
+@pytest.mark.parametrize("method", ["refund", "void"])
+@pytest.mark.parametrize(
+    ("amount", "words", "left"), [("100.00", "returned", "0.00"), ("40.00", "partially returned", "60.00")]
+)
+async def test_a_payout_that_comes_back_is_shown_and_is_paid_out_no_more(
+    shop: Shop, method: str, amount: str, words: str, left: str
+) -> None:
+    wish = await paid_out(shop)
+    aggregate = await comes_back(shop, wish, amount, method)
+    assert standing(aggregate) == words
+    assert problem_text(aggregate.payment) is None
+    found = await totals(shop)
+    assert {total.kind for total in found} == {Booked.PAID_OUT}
+    assert not any(total.is_trial for total in found)
+    assert sum(total.amount for total in found) == Decimal(left)
+    assert await paid_out_last_day(shop.services, shop.account) == Decimal(left)
+
+
+async def test_a_payout_that_came_back_whole_is_no_earlier_payout_of_the_same(shop: Shop) -> None:
+    wish = await paid_out(shop)
+    await comes_back(shop, wish, "100.00")
+    async with shop.services.database.transaction() as session:
+        begun = wish.requested.at
+        assert await similar_payouts_since(session, shop.account.id, MASK, Decimal("100.00"), begun) == []
+
+
+async def test_more_than_was_paid_out_is_put_to_staff(shop: Shop) -> None:
+    wish = await paid_out(shop)
+    aggregate = await comes_back(shop, wish, "250.00")
+    assert standing(aggregate) == "paid out"
+    assert "refund of 250.00 UAH that was not requested here" in (problem_text(aggregate.payment) or "")
+    assert sum(total.amount for total in await totals(shop)) == Decimal("100.00")
+    assert await paid_out_last_day(shop.services, shop.account) == Decimal("100.00")
+
+
+async def test_no_payout_is_captured(shop: Shop) -> None:
+    wish = await paid_out(shop)
+    aggregate = await comes_back(shop, wish, "100.00", "capture")
+    assert "charge of 100.00 UAH that was not requested here" in (problem_text(aggregate.payment) or "")
+    capture = next(known for known in aggregate.operations if known.kind is Kind.CAPTURE)
+    assert (capture.state, capture.booked_at) == (State.FAILURE, None)
+    assert sum(total.amount for total in await totals(shop)) == Decimal("100.00")
