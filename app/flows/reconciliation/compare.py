@@ -13,7 +13,7 @@ from typing import Any
 
 from app.core.payment import Operation, PaymentAggregate, SaleorEvent
 from app.core.vocabulary import EventState, Flow, Kind, State
-from app.flows.reconciliation.entries import Entry
+from app.flows.reconciliation.entries import Entry, is_repeated_payment
 from app.rules.details import Details
 from app.rules.mapper import event_type_of
 from app.rules.subscription import charge_id_of
@@ -84,7 +84,8 @@ def find_differences(
 ) -> list[Difference]:
     """Return the differences between ``entries`` and the payment. ``period`` None: do not check for missing entries."""
     paid, subscribed = aggregate.create.operation_id, aggregate.payment.recurring_id is not None
-    entries = [_as_subscription_charge(aggregate, each) for each in entries]
+    listed = [entry for number, entry in enumerate(entries) if not is_repeated_payment(entry, entries[:number])]
+    entries = [_as_subscription_charge(aggregate, entry) for entry in listed]
     ours = [
         each for each in entries if paid is None or subscribed or each.payment_id == paid or _is_turn(aggregate, each)
     ]
@@ -94,9 +95,9 @@ def find_differences(
         entry for entry in ours if entry.currency != aggregate.payment.currency and entry.state not in _MOVED_NOTHING
     ]
     found = [Difference(DiscrepancyKind.UNKNOWN, entry) for entry in of_others]
-    found += [Difference(DiscrepancyKind.CURRENCY, entry) for entry in in_another]
     comparable = [each for each in ours if each.currency == aggregate.payment.currency]
     matched: list[tuple[Entry, Operation]] = []
+    shown: list[Operation] = []
     for entry in [each for each in comparable if each.kind is Kind.CREATE]:
         what = _payment_difference(aggregate, entry)
         if what is not None:
@@ -104,13 +105,32 @@ def find_differences(
         matched.append((entry, aggregate.create))
     for kind in _SECONDARY:
         found += _match_kind(aggregate, [each for each in comparable if each.kind is kind], kind, matched)
+    for entry in in_another:
+        operation = _operation_in_another_currency(aggregate, entry, [*shown, *(known for _, known in matched)])
+        found.append(Difference(DiscrepancyKind.CURRENCY, entry, operation))
+        shown += [] if operation is None else [operation]
     differing = [difference.operation for difference in found]
     for entry, operation in matched:
         if entry.state is State.SUCCESS is operation.state and operation not in differing:
             found += _match_differences(aggregate, entry, operation)
     return _number_copies(found, entries) + _missing_from_books(
-        aggregate, [operation for _, operation in matched], period
+        aggregate, [*shown, *(operation for _, operation in matched)], period
     )
+
+
+def _operation_in_another_currency(
+    aggregate: PaymentAggregate, entry: Entry, taken: Sequence[Operation]
+) -> Operation | None:
+    """Return the operation that the books have in another currency; they show it, so it is not missing from them."""
+    left = [
+        operation
+        for operation in aggregate.operations
+        if operation.kind is entry.kind
+        and operation.state is State.SUCCESS
+        and not any(operation is known for known in taken)
+        and (entry.kind is Kind.CREATE or _is_same_charge(aggregate, entry, operation))
+    ]
+    return min(left, key=lambda operation: not _same_amount(entry, operation), default=None)
 
 
 def _as_subscription_charge(aggregate: PaymentAggregate, entry: Entry) -> Entry:

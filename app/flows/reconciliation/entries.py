@@ -182,6 +182,14 @@ def transactions_of(lines: Iterable[BookLine]) -> list[tuple[Entry, list[BookLin
     return [each for alike in found.values() for each in alike]
 
 
+def is_repeated_payment(entry: Entry, before: Sequence[Entry]) -> bool:
+    """Return True for a payment that the books have twice, for example because pages of a register overlap.
+
+    Its line names it and says when, so it is the same one; of other operations two equal lines are two of them.
+    """
+    return entry.kind is Kind.CREATE and entry in before
+
+
 def _receiver_share(line: BookLine) -> tuple[str, Decimal] | None:
     return None if line.receiver_amount is None else (line.receiver or "", _canonical_amount(line.receiver_amount))
 

@@ -13,7 +13,7 @@ from decimal import Decimal
 
 from app.core.vocabulary import GIVES_A_PAYOUT_BACK, Flow, Kind, State
 from app.flows.reconciliation.compare import Period
-from app.flows.reconciliation.entries import BookLine, Entry, transactions_of
+from app.flows.reconciliation.entries import BookLine, Entry, is_repeated_payment, transactions_of
 from app.store.day_sums import UNKNOWN_CHANNEL, ZERO, DayBooks, OrderOwner, Total
 from app.store.tables import Booked, ComparedDay
 from gateway_client.models.reports import LONGEST_PERIOD
@@ -85,8 +85,11 @@ class Totals:
             if line.is_compared and not line.is_readable and line.status in {None, State.SUCCESS.value}:
                 self.count_unreadable(line.at)
         found = transactions_of(lines)
-        is_payout = any(entry.flow is Flow.PAYOUT for entry, _ in found) if owner is None else owner.flow is Flow.PAYOUT
-        for entry, its_lines in found:
+        entries = [entry for entry, _ in found]
+        is_payout = any(entry.flow is Flow.PAYOUT for entry in entries) if owner is None else owner.flow is Flow.PAYOUT
+        for number, (entry, its_lines) in enumerate(found):
+            if is_repeated_payment(entry, entries[:number]):
+                continue
             kind = _booked_kind(entry, is_payout=is_payout)
             is_foreign = kind is Booked.PAID_OUT and owner is None and not self.payouts
             if kind is not None and not is_foreign:

@@ -83,6 +83,12 @@ def test_a_line_that_cannot_be_right_makes_its_day_not_whole(said: BookLine) -> 
     assert summed(said)[NOON.date() - timedelta(days=1)] == (0, [])
 
 
+def test_a_payment_that_the_books_have_twice_counts_once_and_equal_refunds_twice() -> None:
+    refund = line("refund", amount="10.00")
+    books = [line(), refund, line(), refund]
+    assert summed(*books)[NOON.date()] == (0, [("charged", Decimal("100.00"), 1), ("refunded", Decimal("20.00"), 2)])
+
+
 def test_a_line_without_a_day_makes_none_of_them_whole() -> None:
     assert [unreadable for unreadable, _ in summed(line(at=None)).values()] == [1, 1, 1, 1]
 
