@@ -137,7 +137,7 @@ def _new_payment(services: Services, account: MerchantAccount, payout: Confirmed
         channel="",
         source_id=payout.transaction_id,  # unique: a payout never competes to pay an order
         saved_card_id=None if saved is None else saved.id,
-        saved_card_mask=None if saved is None else saved.mask,
+        saved_card_mask=payout.card.mask,  # saved or not: the gateway's records are compared with it
         created_at=now,
         updated_at=now,
     )

@@ -33,6 +33,7 @@ class IssueCode(StrEnum):
     OTHER_CURRENCY = "other_currency"
     OTHER_FLOW = "other_flow"
     OTHER_AMOUNT = "other_amount"
+    OTHER_CARD = "other_card"
     INVALID_AMOUNT = "invalid_amount"
     MORE_THAN_LEFT = "more_than_left"
     PAID_IN_OTHER_CURRENCY = "paid_in_other_currency"
@@ -218,6 +219,10 @@ _TEXTS: Mapping[IssueCode, str] = {
         "The gateway reports a payment of type %(seen)s, but it was created as %(asked)s."
     ),
     IssueCode.OTHER_AMOUNT: gettext_noop("The gateway reports %(sum)s, but %(asked)s was requested."),
+    IssueCode.OTHER_CARD: gettext_noop(
+        "The gateway reports the card %(seen)s, but the payout was requested to %(asked)s: compare it with the "
+        "merchant portal."
+    ),
     IssueCode.INVALID_AMOUNT: gettext_noop("The gateway reports %(sum)s, which is not a valid amount."),
     IssueCode.PAID_IN_OTHER_CURRENCY: gettext_noop("The shopper paid %(sum)s, but the payment is in %(currency)s."),
     IssueCode.FAILED_AFTER_SUCCESS: gettext_noop(

@@ -10,7 +10,7 @@ from decimal import ROUND_UP, Decimal
 from app.core.payment import Operation, Payment
 from app.core.vocabulary import Flow, Kind, State
 from app.i18n.messages import Money
-from app.rules.details import Details
+from app.rules.details import Details, card_mask
 from app.rules.issues import Issue, IssueCode
 from app.rules.saved_cards import CardToken
 from app.rules.subscription import Subscription
@@ -58,6 +58,7 @@ class Expectation:
 
     ``contradicted``: see ``Operation``. ``requested_amount`` is None when this app requested none. ``gateway_id`` is
     None until the gateway has named the operation. ``payer_fee``: the most that the payer may have paid on top.
+    ``card_mask`` is that of the card that a payout was requested to; None: any card.
     ``amount`` is the recorded one. ``left``: the most that an operation of others can move; None: it is not compared.
     """
 
@@ -74,6 +75,7 @@ class Expectation:
     payer_fee: Decimal = Decimal(0)
     amount: Decimal | None = None
     left: Decimal | None = None
+    card_mask: str | None = None
 
 
 def expectation_of(payment: Payment, operation: Operation, pos_id: str, *, left: Decimal | None = None) -> Expectation:
@@ -92,6 +94,7 @@ def expectation_of(payment: Payment, operation: Operation, pos_id: str, *, left:
         amount=operation.amount,
         left=left,
         payer_fee=_largest_payer_fee(payment) if operation.kind is Kind.CREATE else Decimal(0),
+        card_mask=_payout_mask(payment, operation),
     )
 
 
@@ -99,6 +102,11 @@ def _requested_amount(payment: Payment, operation: Operation) -> Decimal | None:
     if operation.kind is Kind.DISPUTE:
         return None  # nobody here has requested it: the bank may decide over less than was disputed
     return payment.amount if operation.kind is Kind.CREATE else operation.amount
+
+
+def _payout_mask(payment: Payment, operation: Operation) -> str | None:
+    is_payout = payment.flow is Flow.PAYOUT and operation.kind is Kind.CREATE
+    return card_mask(payment.saved_card_mask) if is_payout else None
 
 
 def _largest_payer_fee(payment: Payment) -> Decimal:
@@ -221,7 +229,14 @@ def _mismatch(known: Expectation, seen: Observation) -> Issue | None:
         return Issue(IssueCode.OTHER_CURRENCY, sum=amount, currency=known.currency)
     if seen.flow is not None and seen.flow is not known.flow:
         return Issue(IssueCode.OTHER_FLOW, seen=seen.flow.value, asked=known.flow.value)
-    return None if seen.state is State.FAILURE else _amount_mismatch(known, seen)
+    return None if seen.state is State.FAILURE else _card_mismatch(known, seen) or _amount_mismatch(known, seen)
+
+
+def _card_mismatch(known: Expectation, seen: Observation) -> Issue | None:
+    card = seen.details.card_mask
+    if known.card_mask is None or card is None or card == known.card_mask:
+        return None
+    return Issue(IssueCode.OTHER_CARD, seen=card, asked=known.card_mask)
 
 
 def _amount_mismatch(known: Expectation, seen: Observation) -> Issue | None:

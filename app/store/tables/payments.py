@@ -79,7 +79,7 @@ class Payment(SQLModel, table=True):
         default=None, max_length=100
     )  # Saleor's id of the customer who agreed to save the card
     saved_card_id: str | None = Field(default=None, max_length=64)  # the ``SavedCard`` that it is paid with
-    saved_card_mask: str | None = Field(default=None, max_length=20)  # its mask, because the card may be deleted later
+    saved_card_mask: str | None = Field(default=None, max_length=20)  # its mask, or that of a payout's card
     wallet: str | None = Field(
         default=None, max_length=20
     )  # the wallet whose token pays it (gateway.wallets); None: none

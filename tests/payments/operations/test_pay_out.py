@@ -239,6 +239,38 @@ async def test_what_does_not_agree_is_no_success_but_a_problem(shop: Shop, diffe
     assert "The gateway reports" in (problem_text(aggregate.payment) or "")
 
 
+@pytest.mark.law(8)
+@pytest.mark.parametrize("status", ["success", "pending"])
+async def test_a_payout_to_another_card_than_the_one_asked_for_is_no_success_but_a_problem(
+    shop: Shop, status: str
+) -> None:
+    wish = a_payout(shop, "900.00")
+    shop.gateway.will_answer(json_reply(payout_record(wish, status, cc_mask="555555******4444")))
+    aggregate = await sent(shop, wish)
+    assert aggregate.create.state is State.UNKNOWN
+    assert "The gateway reports the card 555555******4444, but the payout was requested to 424242******4242" in (
+        problem_text(aggregate.payment) or ""
+    )
+    assert await sent_unless_too_much(shop, a_payout(shop, "900.00")) is None  # it has perhaps been paid out
+
+
+@pytest.mark.parametrize("mask", ["424242xxxxxx4242", "4242 42** **** 4242", "42424242****4242", "", None, "unknown"])
+async def test_the_same_card_in_another_spelling_and_one_that_is_not_named_are_no_other_card(
+    shop: Shop, mask: str | None
+) -> None:
+    wish = a_payout(shop)
+    shop.gateway.will_answer(json_reply(payout_record(wish, cc_mask=mask)))
+    aggregate = await sent(shop, wish)
+    assert (standing(aggregate), problem_text(aggregate.payment)) == ("paid out", None)
+
+
+async def test_a_payout_to_another_card_that_failed_has_moved_nothing(shop: Shop) -> None:
+    wish = a_payout(shop)
+    shop.gateway.will_answer(json_reply(payout_record(wish, "failure", cc_mask="555555******4444")))
+    aggregate = await sent(shop, wish)
+    assert (standing(aggregate), problem_text(aggregate.payment)) == ("failed", None)
+
+
 async def test_a_payment_that_the_gateway_calls_a_payout_is_no_success(shop: Shop) -> None:
     """The reverse: what a shopper pays is never booked by the record of a payout."""
     shop.gateway.will_answer(shop.gateway.page())
