@@ -20,6 +20,7 @@ from app.rules.external_operations import (
     flag_overdrawn,
     is_more_than_left,
     new_external_operation,
+    payer_fee_on,
 )
 from app.rules.issues import Issue, IssueCode
 from app.rules.mapper import (
@@ -180,8 +181,8 @@ def _post_external_operation(
 
 
 def _transition(aggregate: PaymentAggregate, operation: Operation, pos_id: str, seen: Observation) -> Transition:
-    left = amount_left_for(aggregate, operation)
-    return compute_transition(expectation_of(aggregate.payment, operation, pos_id, left=left), seen)
+    left, fee = amount_left_for(aggregate, operation), payer_fee_on(aggregate, operation)
+    return compute_transition(expectation_of(aggregate.payment, operation, pos_id, payer_fee=fee, left=left), seen)
 
 
 def _is_overdrawn(aggregate: PaymentAggregate) -> bool:
@@ -308,7 +309,7 @@ def _post_mismatch(
     assert issue is not None  # noqa: S101 - of the caller
     is_beyond = is_more_than_left(issue)
     operation.next_poll_at = None
-    if is_beyond:
+    if is_beyond and operation.state is not State.SUCCESS:
         operation.state = State.FAILURE  # nothing waits for it, but it has perhaps succeeded
     elif operation.state is State.INTENT:
         operation.state = State.UNKNOWN  # the call is over, and its outcome is not known

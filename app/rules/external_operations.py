@@ -1,5 +1,6 @@
 """Operations that were requested outside this app, and how much was left for them (laws of money, 8 and 10). Pure."""
 
+from collections.abc import Collection
 from datetime import datetime
 from decimal import Decimal
 
@@ -10,7 +11,7 @@ from app.rules.balance import ZERO, is_in_flight, is_overdrawn
 from app.rules.decision_context import DecisionContext, raise_problem
 from app.rules.dialects import keeps_rest
 from app.rules.issues import Issue, IssueCode
-from app.rules.mapper import Observation
+from app.rules.mapper import Observation, largest_payer_fee
 from app.rules.observation import is_ours, reference_of_external_operation
 from app.rules.problems import Cause, cause_of_mismatch, clear_problem, has_unended_problem
 from app.rules.subscription import charge_id_of
@@ -22,7 +23,7 @@ _COMPARED = frozenset({Kind.CAPTURE, Kind.VOID, Kind.REFUND})
 def new_external_operation(aggregate: PaymentAggregate, seen: Observation, context: DecisionContext) -> Operation:
     """Return the operation that the gateway reports for the first time; nothing is posted to it yet."""
     reference = reference_of_external_operation(aggregate, seen)
-    return Operation(
+    operation = Operation(
         kind=seen.kind,
         idempotency_key=f"{EXTERNAL_KEY_PREFIX}{reference}",
         state=State.INTENT,
@@ -37,22 +38,30 @@ def new_external_operation(aggregate: PaymentAggregate, seen: Observation, conte
         created_at=context.now,
         updated_at=context.now,
     )
+    left = amount_left_for(aggregate, operation)
+    is_with_fee = left is not None and left < operation.amount <= left + largest_payer_fee(aggregate.payment)
+    if left and is_with_fee and operation.kind is Kind.REFUND:
+        operation.amount = left  # the payer gets the fee back too, which the store has never received
+    return operation
 
 
 def amount_left_for(aggregate: PaymentAggregate, operation: Operation) -> Decimal | None:
     """Return the most that an operation of others can move, whatever is reported later; None: it is not compared.
 
     What we requested is compared with that, and what has succeeded is booked. So is what the gateway itself had
-    reported as failed before (laws of money, 7). A dispute is the bank's, which may take what was refunded.
+    reported as failed before (laws of money, 7). A dispute is the bank's, which may take what was refunded; never more
+    than was charged, whatever it has said before.
     """
     payment, create = aggregate.payment, aggregate.create
+    # That the shopper has paid, and that it was charged, may be reported after what was done next.
+    total = create.amount if create.state is State.SUCCESS else payment.amount
+    if operation.kind is Kind.DISPUTE and operation.charge_id is None:
+        return total - _sum_of_other_successes(aggregate, operation, (Kind.DISPUTE,))
     is_turn = operation.state is State.FAILURE and not operation.contradicted and operation.decision is None
     if operation.kind not in _COMPARED or operation.charge_id is not None:
         return None
     if is_ours(operation) or operation.state is State.SUCCESS or is_turn:
         return None
-    # That the shopper has paid, and that it was charged, may be reported after what was done next.
-    total = create.amount if create.state is State.SUCCESS else payment.amount
     if payment.flow is Flow.PAYOUT:
         if operation.kind not in GIVES_A_PAYOUT_BACK:
             return ZERO
@@ -63,10 +72,19 @@ def amount_left_for(aggregate: PaymentAggregate, operation: Operation) -> Decima
         used = (Kind.CAPTURE, Kind.VOID)
     else:
         return ZERO
-    return total - sum(
-        (known.amount for known in aggregate.operations if known.kind in used and _is_other_success(known, operation)),
-        ZERO,
-    )
+    return total - _sum_of_other_successes(aggregate, operation, used)
+
+
+def payer_fee_on(aggregate: PaymentAggregate, operation: Operation) -> Decimal:
+    """Return the most by which a record of the operation may exceed its amount: the fee that the payer paid on top.
+
+    The payer gets it back with a refund by others of all that is left, or when the bank takes back the payment.
+    """
+    is_of_payment = operation.kind is Kind.CREATE or (operation.kind is Kind.DISPUTE and operation.charge_id is None)
+    is_refund = operation.kind is Kind.REFUND and operation.charge_id is None and not is_ours(operation)
+    refunded = _sum_of_other_successes(aggregate, operation, (Kind.VOID, Kind.REFUND))
+    takes_all = is_refund and operation.amount >= aggregate.create.amount - refunded
+    return largest_payer_fee(aggregate.payment) if is_of_payment or takes_all else ZERO
 
 
 def is_more_than_left(issue: Issue | None) -> bool:
@@ -87,6 +105,10 @@ def flag_overdrawn_by_others(aggregate: PaymentAggregate, now: datetime) -> None
     is_known = any(has_unended_problem(aggregate.payment, _overdrawing(operation)[1]) for operation in succeeded)
     if is_known or any(map(is_in_flight, aggregate.operations)):
         return
+    # What was more than was left is put to staff by itself, and says nothing of the others.
+    certain = [known for known in aggregate.operations if known.kind is Kind.CREATE or known.state is not State.FAILURE]
+    if not is_overdrawn(aggregate.payment.flow, certain):
+        return
     for operation in [known for known in succeeded if not is_ours(known)][-1:]:
         flag_overdrawn(aggregate, operation, now)
 
@@ -105,5 +127,7 @@ def _overdrawing(operation: Operation) -> tuple[Issue, Cause]:
     return issue, cause_of_mismatch(issue, operation.id, operation.operation_id or "")
 
 
-def _is_other_success(known: Operation, operation: Operation) -> bool:
-    return known is not operation and known.state is State.SUCCESS and known.charge_id is None
+def _sum_of_other_successes(aggregate: PaymentAggregate, operation: Operation, kinds: Collection[Kind]) -> Decimal:
+    others = (known for known in aggregate.operations if known is not operation and known.kind in kinds)
+    amounts = (known.amount for known in others if known.state is State.SUCCESS and known.charge_id is None)
+    return sum(amounts, ZERO)

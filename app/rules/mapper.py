@@ -78,8 +78,10 @@ class Expectation:
     card_mask: str | None = None
 
 
-def expectation_of(payment: Payment, operation: Operation, pos_id: str, *, left: Decimal | None = None) -> Expectation:
-    """Return the values with which the gateway's records of ``operation`` are compared; ``left``: see there."""
+def expectation_of(
+    payment: Payment, operation: Operation, pos_id: str, *, payer_fee: Decimal, left: Decimal | None = None
+) -> Expectation:
+    """Return the values with which the gateway's records of ``operation`` are compared; the last two: see there."""
     return Expectation(
         flow=payment.flow,
         kind=operation.kind,
@@ -93,7 +95,7 @@ def expectation_of(payment: Payment, operation: Operation, pos_id: str, *, left:
         gateway_id=operation.operation_id,
         amount=operation.amount,
         left=left,
-        payer_fee=_largest_payer_fee(payment) if operation.kind is Kind.CREATE else Decimal(0),
+        payer_fee=payer_fee,
         card_mask=_payout_mask(payment, operation),
     )
 
@@ -109,7 +111,8 @@ def _payout_mask(payment: Payment, operation: Operation) -> str | None:
     return card_mask(payment.saved_card_mask) if is_payout else None
 
 
-def _largest_payer_fee(payment: Payment) -> Decimal:
+def largest_payer_fee(payment: Payment) -> Decimal:
+    """Return the most that the payer may have paid on top; zero where the payer bears no fee."""
     percent = payment.account.payer_fee_percent
     if percent is None or payment.flow is Flow.PAYOUT:
         return Decimal(0)
@@ -181,7 +184,7 @@ def compute_transition(known: Expectation, seen: Observation) -> Transition:
         return Transition()
     amount = seen.paid if seen.paid is not None else seen.amount
     if _is_with_payer_fee(known, amount):
-        amount = known.requested_amount or amount
+        amount = _amount_without_fee(known) or amount
     return Transition(
         state=seen.state,
         amount=amount if seen.state is State.SUCCESS else None,
@@ -243,7 +246,8 @@ def _amount_mismatch(known: Expectation, seen: Observation) -> Issue | None:
     if seen.paid is not None and seen.paid_currency not in {None, known.currency}:
         paid = Money(seen.paid, seen.paid_currency or "")
         return Issue(IssueCode.PAID_IN_OTHER_CURRENCY, sum=paid, currency=known.currency)
-    is_requested = known.requested_amount in {None, seen.amount} or _is_with_payer_fee(known, seen.amount)
+    is_with_fee = _is_with_payer_fee(known, seen.amount)
+    is_requested = known.requested_amount in {None, seen.amount} or is_with_fee
     if known.requested_amount is not None and not is_requested:
         return Issue(
             IssueCode.OTHER_AMOUNT,
@@ -253,14 +257,19 @@ def _amount_mismatch(known: Expectation, seen: Observation) -> Issue | None:
     amount = seen.amount if seen.paid is None else seen.paid
     if not is_amount(amount):
         return Issue(IssueCode.INVALID_AMOUNT, sum=Money(amount, known.currency))
-    if seen.state is State.SUCCESS and known.left is not None and amount > known.left:
+    if seen.state is State.SUCCESS and known.left is not None and amount > known.left and not is_with_fee:
         return Issue(IssueCode.MORE_THAN_LEFT, what=known.kind, sum=Money(amount, known.currency))
     return None
 
 
 def _is_with_payer_fee(known: Expectation, amount: Decimal) -> bool:
-    asked = known.requested_amount
-    return asked is not None and asked < amount <= asked + known.payer_fee
+    without = _amount_without_fee(known)
+    return without is not None and without < amount <= without + known.payer_fee
+
+
+def _amount_without_fee(known: Expectation) -> Decimal | None:
+    """Return the amount that a record with the payer's fee includes: of a dispute all that was charged, or nothing."""
+    return known.left or None if known.kind is Kind.DISPUTE else known.requested_amount
 
 
 def update_shopper_turn(payment: Payment, operation: Operation, seen: Observation) -> None:

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from app.core.vocabulary import Kind, State
+from app.flows.on_demand import look_up_now
 from app.flows.staff.manual_resolution import settle
 from app.rules.decisions.manual_resolution import Decision
-from app.rules.problems import problem_text
+from app.rules.problems import problem_messages, problem_text
 from integration_base_tests.loopback import json_reply
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts
@@ -58,6 +59,15 @@ class TestWhatCannotBe:
         assert paid_shop.transaction.actions == []
         assert "refund of 400.00 UAH that was not requested here" in await problems(paid_shop)
 
+    async def test_a_look_up_of_the_order_puts_the_one_that_was_too_much_to_staff_and_no_other(
+        self, paid_shop: Shop
+    ) -> None:
+        await in_the_portal(paid_shop, "refund", "400.00", "first")
+        await in_the_portal(paid_shop, "refund", "400.00", "second")
+        assert await look_up_now(paid_shop.services, paid_shop.order_id) is None
+        [told] = problem_messages((await paid_shop.aggregate()).payment)
+        assert "refund of 400.00 UAH that was not requested here" in told
+
     @pytest.mark.parametrize(
         ("words", "booked"),
         [
@@ -92,6 +102,49 @@ class TestWhatCannotBe:
         assert paid_shop.amounts == amounts(**booked)
         assert paid_shop.transaction.actions == actions
         assert await problems(paid_shop) == ""
+
+
+class TestTheBankTakesMoreThanWasCharged:
+    """The bank may take what was refunded, and never more than was charged (8)."""
+
+    @staticmethod
+    async def decided(shop: Shop, amount: str, name: str = "dispute", status: str = "success") -> None:
+        await shop.notify(payment(shop.order_id, status, amount, method="dispute", payment_id=name))
+        await shop.pass_time(minutes=2)
+
+    async def test_in_one_dispute(self, paid_shop: Shop) -> None:
+        await self.decided(paid_shop, "700.00")
+        assert paid_shop.amounts == amounts(charged=TOTAL)
+        assert paid_shop.transaction.actions == []
+        assert "dispute of 700.00 UAH that was not requested here" in await problems(paid_shop)
+        await self.decided(paid_shop, "500.00")
+        assert paid_shop.amounts == amounts(charged="69.50")
+
+    async def test_in_a_dispute_that_was_open(self, paid_shop: Shop) -> None:
+        await self.decided(paid_shop, TOTAL, status="pending")
+        await self.decided(paid_shop, "700.00")
+        assert paid_shop.amounts == amounts(charged=TOTAL)
+        assert "dispute of 700.00 UAH" in await problems(paid_shop)
+
+    async def test_in_two(self, paid_shop: Shop) -> None:
+        await self.decided(paid_shop, "400.00", "first")
+        await self.decided(paid_shop, "400.00", "second")
+        assert paid_shop.amounts == amounts(charged="169.50")
+        assert "dispute of 400.00 UAH that was not requested here" in await problems(paid_shop)
+
+    async def test_in_a_second_word_about_one(self, paid_shop: Shop) -> None:
+        await self.decided(paid_shop, "500.00")
+        await self.decided(paid_shop, "700.00")
+        assert paid_shop.amounts == amounts(charged="69.50")
+        dispute = await paid_shop.operation(Kind.DISPUTE)
+        assert (dispute.state, dispute.amount) == (State.SUCCESS, Decimal("500.00"))
+        assert "dispute of 700.00 UAH that was not requested here" in await problems(paid_shop)
+
+    async def test_what_was_refunded_before_is_taken(self, paid_shop: Shop) -> None:
+        await in_the_portal(paid_shop, "refund", "100.00", "refund")
+        await self.decided(paid_shop, TOTAL)
+        assert paid_shop.amounts == amounts(charged="-100.00", refunded="100.00")
+        assert "The payer gets more back than was charged" in await problems(paid_shop)
 
 
 class TestWhatComesInAnotherOrder:
