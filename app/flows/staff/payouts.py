@@ -142,6 +142,7 @@ async def propose(
     proposal: dict[str, Any] = {
         "key": key,
         "account": account.id,
+        "currency": terms.currency,
         "said": {name: form.get(name, "") for name in FIELDS},
         "card": form.get("card", ""),
         "saved_card": form.get("saved_card", ""),
@@ -189,9 +190,21 @@ async def confirm(
     if confirmed.at > requested.at + PROPOSAL_LIFETIME:
         raise PayoutRefusedError({"": _PROPOSAL_EXPIRED})
     terms = parse_terms(account, proposal["said"], requested.at.date())  # limits may have changed
+    shown = proposal.get("currency", terms.currency)  # the version before stored none
+    if shown != terms.currency:
+        raise PayoutRefusedError({"": _other_currency(shown, terms.currency)})
     card = await _chosen_card(services, account, proposal["key"], proposal)
     payout = ConfirmedPayout(proposal["key"], terms, card, requested, confirmed, proposal["about"])
     return await pay_out(services, account, payout)
+
+
+def _other_currency(shown: str, now: str) -> LazyMessage:
+    return LazyMessage(
+        "This account pays out in %(now)s now, and the payout was requested in %(shown)s: nothing was paid out. "
+        "Request it again.",
+        now=now,
+        shown=shown,
+    )
 
 
 async def _chosen_card(services: Services, account: MerchantAccount, key: str, form: Mapping[str, Any]) -> PayoutCard:

@@ -310,6 +310,18 @@ async def test_a_limit_that_was_lowered_meanwhile_counts(shop: Shop) -> None:
     assert not payments_out(shop)
 
 
+async def test_what_was_shown_in_one_currency_is_not_paid_out_in_another(shop: Shop) -> None:
+    """An account pays out in its first currency; its owner has changed that while somebody read the review."""
+    review = await proposed(shop)
+    shop.account = await shop.services.accounts.change(shop.account.id, currencies=["EUR", "UAH"])
+    with pytest.raises(PayoutRefusedError) as refusal:
+        await confirmed(shop, review.sealed)
+    assert "pays out in EUR now, and the payout was requested in UAH" in str(refusal.value)
+    assert not payments_out(shop)
+    assert standing(await confirmed(shop, (await proposed(shop)).sealed)) != "paid out"  # the gateway answers in UAH
+    assert payments_out(shop)[0].json["currency"] == "EUR"
+
+
 async def test_what_is_too_much_for_the_day_is_told_in_the_form(shop: Shop) -> None:
     await confirmed(shop, (await proposed(shop, amount="1000.00")).sealed)
     with pytest.raises(PayoutRefusedError) as refusal:
