@@ -97,7 +97,7 @@ def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observatio
             ended = operation.state.final and not before.final and is_ours(operation)
             turned = operation.kind is Kind.DISPUTE and before.final and operation.state is not before
             overdrawn = operation.state is not before and _is_overdrawn(aggregate)
-            is_unsure = matched_by_amount or ended or turned or overdrawn
+            is_unsure = matched_by_amount or ended or turned or overdrawn or is_more_than_left(transition.problem)
             if operation.kind is Kind.CREATE:
                 is_unsure = ended and seen.subscription is not None
             if context.is_single_record and is_unsure:
@@ -175,7 +175,8 @@ def _post_external_operation(
         aggregate.operations.append(operation)
     _post(aggregate, operation, transition, seen, context)
     is_last = operation.kind is Kind.RECURRING and operation.state.final
-    if (is_last or _is_overdrawn(aggregate)) and context.is_single_record:
+    is_unsure = is_last or _is_overdrawn(aggregate) or is_more_than_left(transition.problem)
+    if is_unsure and context.is_single_record:
         # The notification of what came before it may be lost or late: looking up the whole order shows it.
         operation.next_poll_at = context.schedule.next_order_look_up(context.now)
 

@@ -56,6 +56,8 @@ def amount_left_for(aggregate: PaymentAggregate, operation: Operation) -> Decima
     # That the shopper has paid, and that it was charged, may be reported after what was done next.
     total = create.amount if create.state is State.SUCCESS else payment.amount
     if operation.kind is Kind.DISPUTE and operation.charge_id is None:
+        if payment.flow is Flow.AUTHORIZATION:  # a dispute comes weeks after the charge; looking up the order shows it
+            total = _sum_of_other_successes(aggregate, operation, (Kind.CAPTURE,))
         return total - _sum_of_other_successes(aggregate, operation, (Kind.DISPUTE,))
     is_turn = operation.state is State.FAILURE and not operation.contradicted and operation.decision is None
     if operation.kind not in _COMPARED or operation.charge_id is not None:

@@ -248,7 +248,7 @@ def _amount_mismatch(known: Expectation, seen: Observation) -> Issue | None:
         return Issue(IssueCode.PAID_IN_OTHER_CURRENCY, sum=paid, currency=known.currency)
     is_with_fee = _is_with_payer_fee(known, seen.amount)
     is_requested = known.requested_amount in {None, seen.amount} or is_with_fee
-    if known.requested_amount is not None and not is_requested:
+    if known.requested_amount and not is_requested:  # zero: others did it, and what they did is no amount
         return Issue(
             IssueCode.OTHER_AMOUNT,
             sum=Money(seen.amount, seen.currency),

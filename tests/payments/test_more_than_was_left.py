@@ -30,6 +30,12 @@ async def problems(shop: Shop) -> str:
 class TestWhatCannotBe:
     """It is not booked, and what it has perhaps used is not used again."""
 
+    @pytest.mark.parametrize("amount", ["0.00", "-5.00", "10.005"])
+    async def test_what_is_no_amount_of_money_is_said_to_be_none(self, paid_shop: Shop, amount: str) -> None:
+        await in_the_portal(paid_shop, "refund", amount, "refund")
+        assert paid_shop.amounts == amounts(charged=TOTAL)
+        assert await problems(paid_shop) == f"The gateway reports {amount} UAH, which is not a valid amount."
+
     async def test_a_release_of_a_charge_stops_its_refund(self, paid_shop: Shop) -> None:
         """A purchase that was reversed on the same day: perhaps the payer has the money back."""
         await in_the_portal(paid_shop, "void", TOTAL, "reversal")
@@ -139,6 +145,21 @@ class TestTheBankTakesMoreThanWasCharged:
         dispute = await paid_shop.operation(Kind.DISPUTE)
         assert (dispute.state, dispute.amount) == (State.SUCCESS, Decimal("500.00"))
         assert "dispute of 700.00 UAH that was not requested here" in await problems(paid_shop)
+
+    async def test_of_an_authorization_of_which_nothing_was_charged(self, reserved_shop: Shop) -> None:
+        await self.decided(reserved_shop, TOTAL)
+        assert reserved_shop.amounts == amounts(authorized=TOTAL)
+        assert "dispute of 569.50 UAH that was not requested here" in await problems(reserved_shop)
+
+    @pytest.mark.fault("notification-lost")
+    async def test_of_an_authorization_whose_charge_was_not_notified(self, reserved_shop: Shop) -> None:
+        """Looking up the order shows where the money came from."""
+        shop = reserved_shop
+        shop.gateway.book[shop.order_id].append(operation("capture", shop.order_id, TOTAL, operation_id="capture"))
+        await self.decided(shop, TOTAL)
+        assert shop.amounts == amounts()
+        assert "took back 569.50 UAH" in await problems(shop)
+        assert "not requested here" not in await problems(shop)
 
     async def test_what_was_refunded_before_is_taken(self, paid_shop: Shop) -> None:
         await in_the_portal(paid_shop, "refund", "100.00", "refund")
