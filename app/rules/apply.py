@@ -17,8 +17,10 @@ from app.rules.disputes import flag_disputes_paid_back_twice, report_dispute
 from app.rules.external_operations import (
     amount_left_for,
     clear_overdrawn_by_others,
+    clear_partial_release,
     flag_overdrawn,
     is_more_than_left,
+    leaves_rest,
     new_external_operation,
     payer_fee_on,
 )
@@ -109,6 +111,7 @@ def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observatio
     correct_released_rest(aggregate, context)
     report_released_rest(aggregate, context)
     clear_overdrawn_by_others(aggregate, context.now)
+    clear_partial_release(aggregate, context.now)
     _conclude_cancellation(aggregate, context)
     _wake_next_operation(aggregate, context.now)
 
@@ -175,7 +178,8 @@ def _post_external_operation(
         aggregate.operations.append(operation)
     _post(aggregate, operation, transition, seen, context)
     is_last = operation.kind is Kind.RECURRING and operation.state.final
-    is_unsure = is_last or _is_overdrawn(aggregate) or is_more_than_left(transition.problem)
+    is_beyond = _is_overdrawn(aggregate) or is_more_than_left(transition.problem)
+    is_unsure = is_last or is_beyond or leaves_rest(aggregate)
     if is_unsure and context.is_single_record:
         # The notification of what came before it may be lost or late: looking up the whole order shows it.
         operation.next_poll_at = context.schedule.next_order_look_up(context.now)

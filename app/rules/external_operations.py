@@ -124,6 +124,46 @@ def clear_overdrawn_by_others(aggregate: PaymentAggregate, now: datetime) -> Non
             clear_problem(aggregate.payment, _overdrawing(operation)[1], now)
 
 
+def flag_partial_release(aggregate: PaymentAggregate, now: datetime) -> None:
+    """Show staff, once the whole order is known, a release by others that leaves a rest of a reservation.
+
+    Saleor shows the rest as authorized, and nobody can charge or release it here.
+    """
+    if leaves_rest(aggregate):
+        for operation in _releases_by_others(aggregate):
+            issue, cause = _partial_release(aggregate, operation)
+            raise_problem(aggregate, issue, now, cause=cause)
+
+
+def clear_partial_release(aggregate: PaymentAggregate, now: datetime) -> None:
+    """End that problem: the gateway has reported late what became of the rest."""
+    if aggregate.payment.has_problems and not leaves_rest(aggregate):
+        for operation in _releases_by_others(aggregate):
+            clear_problem(aggregate.payment, _partial_release(aggregate, operation)[1], now)
+
+
+def leaves_rest(aggregate: PaymentAggregate) -> bool:
+    """Return True when a release by others has left something of a reservation that no capture has released."""
+    create = aggregate.create
+    if aggregate.payment.flow is not Flow.AUTHORIZATION or create.state is not State.SUCCESS:
+        return False
+    captures = [known for known in aggregate.operations if known.kind is Kind.CAPTURE and known.state is State.SUCCESS]
+    used = _sum_of_other_successes(aggregate, create, (Kind.CAPTURE, Kind.VOID))
+    is_kept = all(capture.keeps_rest for capture in captures)
+    return is_kept and used < create.amount and bool(_releases_by_others(aggregate))
+
+
+def _releases_by_others(aggregate: PaymentAggregate) -> list[Operation]:
+    releases = (known for known in aggregate.operations if known.kind is Kind.VOID and known.state is State.SUCCESS)
+    return [release for release in releases if not is_ours(release)]
+
+
+def _partial_release(aggregate: PaymentAggregate, operation: Operation) -> tuple[Issue, Cause]:
+    said, ours = (Money(amount, operation.currency) for amount in (operation.amount, aggregate.create.amount))
+    issue = Issue(IssueCode.RECORDED_AMOUNT, what=Kind.VOID, said=said, ours=ours)
+    return issue, cause_of_mismatch(issue, operation.id, operation.operation_id or "")
+
+
 def _overdrawing(operation: Operation) -> tuple[Issue, Cause]:
     issue = Issue(IssueCode.OVERDRAWN, what=operation.kind, sum=Money(operation.amount, operation.currency))
     return issue, cause_of_mismatch(issue, operation.id, operation.operation_id or "")

@@ -110,6 +110,27 @@ class TestWhatCannotBe:
         assert await problems(paid_shop) == ""
 
 
+class TestAReleaseOfAPart:
+    """A release ends the whole reservation (gateway interface, 4): staff are told of one that leaves a rest."""
+
+    @pytest.mark.parametrize("method", ["void", "capture"])
+    async def test_is_put_to_staff_until_the_rest_is_reported(self, reserved_shop: Shop, method: str) -> None:
+        await in_the_portal(reserved_shop, "void", "100.00", "part")
+        assert reserved_shop.amounts == amounts(authorized="469.50", canceled="100.00")
+        assert await problems(reserved_shop) == (
+            "The gateway's records have a release of 100.00 UAH where ours have 569.50 UAH. "
+            "Compare this payment with the merchant portal."
+        )
+        await in_the_portal(reserved_shop, method, "469.50", "rest")
+        assert reserved_shop.amounts.authorized == 0
+        assert await problems(reserved_shop) == ""
+
+    async def test_of_all_that_was_left_is_none(self, reserved_shop: Shop) -> None:
+        await in_the_portal(reserved_shop, "void", TOTAL, "all")
+        assert await look_up_now(reserved_shop.services, reserved_shop.order_id) is None
+        assert await problems(reserved_shop) == ""
+
+
 class TestTheBankTakesMoreThanWasCharged:
     """The bank may take what was refunded, and never more than was charged (8)."""
 

@@ -12,7 +12,7 @@ from app.rules.balance import balance
 from app.rules.call_errors import report_to_staff
 from app.rules.decision_context import DecisionContext, flag_unexplained, raise_problem
 from app.rules.decisions.gateway_call import abandon_page
-from app.rules.external_operations import flag_overdrawn_by_others
+from app.rules.external_operations import flag_overdrawn_by_others, flag_partial_release
 from app.rules.issues import Issue, IssueCode
 from app.rules.observation import Observations
 from app.rules.page_cancellation import (
@@ -272,6 +272,7 @@ def _next_poll(aggregate: PaymentAggregate, operation: Operation, context: Decis
 def flag_unclear(aggregate: PaymentAggregate, shown: Observations, now: datetime) -> None:
     """Raise problems while a look-up shows unreadable records, and for unexplained or overdrawn money."""
     flag_overdrawn_by_others(aggregate, now)
+    flag_partial_release(aggregate, now)
     for money in shown.unexplained:
         flag_unexplained(aggregate, money, now)
     if not shown.unreadable:
