@@ -270,7 +270,13 @@ def allowed_return_url(url: str | None, storefront_origins: Sequence[str]) -> st
     if url is None:
         return None
     origin = origin_of(url)
-    if origin is None or origin not in map(origin_of, storefront_origins):
+    if origin is None:
+        raise RefusalError(
+            RefusalCode.INVALID_RETURN_URL,
+            "This return address is not a complete http(s) address without spaces, backslashes and control characters.",
+            "data.returnUrl",
+        )
+    if origin not in map(origin_of, storefront_origins):
         raise RefusalError(
             RefusalCode.INVALID_RETURN_URL,
             "This return address is not at one of the storefronts that the store's merchant account allows.",

@@ -297,6 +297,19 @@ def test_nowhere_else(url: str) -> None:
     assert (refused.value.code, refused.value.field) == (RefusalCode.INVALID_RETURN_URL, "data.returnUrl")
 
 
+@pytest.mark.parametrize(
+    "url", ["https://shop.example.com/thank you", "https://shop.example.com/?by=\\me", "/back", "shop.example.com/back"]
+)
+def test_an_address_that_cannot_be_used_is_not_taken_for_one_elsewhere(url: str) -> None:
+    """The developer would look for the fault in the merchant account, whose storefronts are right."""
+    with pytest.raises(RefusalError) as refused:
+        allowed_return_url(url, ALLOWED)
+    assert refused.value.code is RefusalCode.INVALID_RETURN_URL
+    assert "complete http(s) address" in refused.value.message
+    with pytest.raises(RefusalError, match="not at one of the storefronts"):
+        allowed_return_url("https://elsewhere.example/back", ALLOWED)
+
+
 @pytest.mark.parametrize("more", [{}, {"saveCard": "perhaps"}], ids=["readable", "not readable"])
 def test_white_space_around_an_address_is_no_part_of_it(more: dict[str, Any]) -> None:
     """A storefront's setting often ends in a line feed."""
