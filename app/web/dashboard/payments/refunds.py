@@ -7,8 +7,8 @@ from decimal import Decimal
 
 from app.core.payment import Operation
 from app.core.vocabulary import Kind, Origin, State
-from app.i18n.messages import LazyMessage
-from app.reports.status import Standing
+from app.i18n.messages import LazyMessage, StoredMessage
+from app.reports.status import Standing, failure_reason
 from app.rules.details import Details
 
 _STANDINGS = {State.SUCCESS: Standing.REFUNDED, State.FAILURE: Standing.FAILED}
@@ -16,11 +16,15 @@ _STANDINGS = {State.SUCCESS: Standing.REFUNDED, State.FAILURE: Standing.FAILED}
 
 @dataclass(frozen=True, slots=True)
 class RefundRow:
-    """One refund. ``by`` is None when the app requested it; ``receipt`` is the address of the gateway's receipt."""
+    """One refund. ``by`` is None when the app requested it; ``receipt`` is the address of the gateway's receipt.
+
+    ``reason`` is what whoever requested it gave; ``failure`` is why it failed.
+    """
 
     at: datetime
     amount: Decimal
     standing: Standing
+    failure: StoredMessage | None
     reason: str | None
     by: str | None
     receipt: str | None
@@ -37,6 +41,7 @@ def _row(operation: Operation) -> RefundRow:
         at=operation.booked_at or operation.created_at,
         amount=operation.amount,
         standing=_STANDINGS.get(operation.state, Standing.REFUNDING),
+        failure=failure_reason(operation),
         reason=operation.requested.comment,
         by=_requester(operation),
         receipt=Details.from_row(operation.details).receipt_url,
