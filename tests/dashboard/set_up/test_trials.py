@@ -50,7 +50,8 @@ async def test_from_the_form_to_the_money_and_back(staff_client: StaffClient) ->
     assert f'src="/pay/{order_id}.svg"' in page
     assert f'data-follow="/set-up/try/{order_id}/standing"' in page
     standing = (await staff_client.see(f"/set-up/try/{order_id}/standing")).text
-    assert "waiting for the shopper" in standing
+    chip = re.compile(r'<span class="badge ?(\w*)">waiting for the shopper</span>')
+    assert chip.findall(standing) == chip.findall((await staff_client.see("/payments")).text) == ["warn"]
     assert "data-final" not in standing
 
     await shop.notify(payment(order_id, amount="1.00"))
