@@ -1,8 +1,11 @@
 """What belongs together stands in one line, and what does not touches nothing."""
 
+from decimal import Decimal
+
 import pytest
 from playwright.async_api import Browser, expect
 
+from integration_base_tests.loopback import json_reply
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient
 from tests.dashboard.framing import dashboard_of, sign_in
@@ -28,3 +31,38 @@ async def test_badges_never_touch(browser: Browser, staff_client: StaffClient, p
         for width in ("30rem", "8rem"):  # beside each other, below each other
             await row.evaluate("(row, width) => { row.style.width = width; }", width)
             assert await row.evaluate(_APART) >= 4
+
+
+_MIDDLES = """header => [...header.children].map(part => {
+  const { top, bottom } = part.getBoundingClientRect();
+  return (top + bottom) / 2;
+})"""
+_AMOUNTS_END = """table => [...table.querySelectorAll("td.amount:last-child")].map(cell => {
+  const text = document.createRange();
+  text.selectNodeContents(cell);
+  return table.getBoundingClientRect().right - text.getBoundingClientRect().right;
+})"""
+
+
+async def test_what_an_account_is_called_and_how_its_balances_are_refreshed_is_one_line(
+    browser: Browser, staff_client: StaffClient
+) -> None:
+    """And the amounts below end where the line below them does."""
+    balances = {"available": Decimal("50.00"), "rolling_reserve": Decimal("1.00")}
+    account = {"id": "1", "name": "Main", "currency": "UAH", "balances": balances}
+    staff_client.shop.gateway.will_answer_look_ups(json_reply({"accounts": [account]}))
+    async with dashboard_of(browser, staff_client.app, "/balances") as (page, frame):
+        await sign_in(page, staff_client.token())
+        middles = await frame.locator(".balance header").evaluate(_MIDDLES)
+        assert len(middles) == 3
+        assert max(middles) - min(middles) <= 1
+        assert await frame.get_by_role("table").evaluate(_AMOUNTS_END) == [pytest.approx(0, abs=1)]
+
+
+async def test_a_moment_is_not_broken_on_a_phone(browser: Browser, staff_client: StaffClient) -> None:
+    await staff_client.payment(1, problem="Compare it.")
+    async with dashboard_of(browser, staff_client.app, "/attention", width=PHONE) as (page, frame):
+        await sign_in(page, staff_client.token())
+        moment = frame.locator(".tasks time")
+        await moment.evaluate("time => time.parentElement.before('A long word before it, and a few more ')")
+        assert await moment.evaluate("time => time.getClientRects().length") == 1
