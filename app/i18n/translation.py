@@ -90,8 +90,9 @@ class Translation:
         return format_compact_decimal(amount, fraction_digits=1, locale=Locale(self.language))
 
     def month(self, day: date) -> str:
-        """Format the month of a day, for example ``November 2026``."""
-        return format_date(day, "LLLL y", locale=Locale(self.language))
+        """Format the month of a day as a heading, for example ``November 2026``: also where months begin small."""
+        name = format_date(day, "LLLL y", locale=Locale(self.language))
+        return name[:1].upper() + name[1:]
 
     def ago(self, age: timedelta) -> str:
         """Format an age as a relative time: ``20 seconds ago``, ``3 days ago``."""

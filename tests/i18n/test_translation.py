@@ -1,6 +1,6 @@
 """What is said in English is said anew in the reader's language."""
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 
@@ -23,6 +23,11 @@ def test_the_first_language_that_we_speak_is_taken() -> None:
         "UK_UA": "uk",
     }
     assert {accept: translation_for(accept).language for accept in asked} == asked
+
+
+@pytest.mark.parametrize(("language", "heading"), [("en", "November 2026"), ("uk", "Листопад 2026")])
+def test_a_month_is_a_heading(language: str, heading: str) -> None:
+    assert translation(language).month(date(2026, 11, 27)) == heading
 
 
 @pytest.mark.parametrize(
