@@ -15,6 +15,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from app.flows.reconciliation.run import begin_run
+from app.rules.accounts.option import Form
 from app.rules.accounts.options import OPTIONS
 from app.rules.addresses import Addresses
 from app.store.reconciliations import list_runs, update_run
@@ -593,3 +594,12 @@ class TestSplit:
         assert (answer.status_code, list(answer.json()["detail"]["fields"])) == (422, ["rules"])
         assert words in answer.json()["detail"]["message"]
         assert (await row(staff_client, account)).split_rules is None
+
+
+@one_database
+async def test_fields_for_several_texts_say_how_to_enter_them(staff_client: StaffClient) -> None:
+    page = (await staff_client.see(f"/set-up/accounts/{staff_client.shop.account.id}")).text
+    for option in OPTIONS.values():
+        if option.form is Form.TEXTS:
+            help_text = re.findall(rf'id="help-{option.name}">(.*?)</p>', page)
+            assert [text.endswith(" One in each line.") for text in help_text] == [True], option.name
