@@ -172,7 +172,7 @@ def _conclude_from_silence(
         elif operation.state is State.INTENT:
             message = gettext_noop("The outcome is not yet known: the payment is being looked up")
             conclude(aggregate, operation, State.UNKNOWN, context, message=message)
-    elif operation.state is State.INIT and operation.kind is Kind.CREATE:
+    elif operation.state is State.INIT:  # a page: whatever else is in this state the gateway has reported
         ends = payment.expires_at
         not_closed = any(
             closing.kind is Kind.CANCEL

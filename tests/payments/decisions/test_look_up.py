@@ -23,6 +23,7 @@ SCHEDULE = decision_context().schedule
 SECOND = timedelta(seconds=1)
 ENDED = NOON - SCHEDULE.settling_time
 SILENCE, UNREADABLE = Records(()), Records((), ["no amount"])
+PAID = payment(ORDER, "success", "100.00", pos_id=POS)
 OPEN_PAGE = Records([read_record(payment(ORDER, "init", "100.00", pos_id=POS))])
 
 
@@ -171,3 +172,31 @@ def test_unknown_payment_has_not_failed_if_a_record_that_cannot_be_read_may_be_i
     aggregate.create.updated_at, aggregate.create.polls = ENDED, 20
     look_up(aggregate, UNREADABLE, NOON)
     assert aggregate.create.state is State.UNKNOWN
+
+
+@pytest.mark.law(2, 8)
+@pytest.mark.parametrize("state", [State.INIT, State.UNKNOWN])
+def test_payment_whose_record_did_not_match_has_not_failed_when_the_gateway_shows_nothing_any_more(
+    state: State,
+) -> None:
+    """What did not match may have been its payment: a person decides."""
+    aggregate = an_aggregate(Flow.CHARGE, state)
+    aggregate.payment.mode, aggregate.payment.expires_at = Mode.DIRECT, ENDED
+    aggregate.create.updated_at, aggregate.create.polls = ENDED, 20
+    issue = Issue(IssueCode.OTHER_ORDER, order="another")
+    add_problem(aggregate.payment, cause_of_mismatch(issue, aggregate.create.id, ""), issue, NOON)
+    look_up(aggregate, SILENCE, NOON)
+    assert aggregate.create.state is state
+
+
+@pytest.mark.law(2, 8)
+def test_refund_that_the_gateway_never_shows_has_failed_although_another_record_did_not_match() -> None:
+    """The mismatch is not about the refund, and must not hold up the next one."""
+    refund = an_operation(Kind.REFUND, State.UNKNOWN, updated_at=ENDED, polls=20)
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, refund)
+    aggregate.create.operation_id = PAID["payment_id"]
+    issue = Issue(IssueCode.OTHER_ORDER, order="another")
+    add_problem(aggregate.payment, cause_of_mismatch(issue, None, "of-another"), issue, NOON)
+    shown = Observations.from_records(Records([read_record(PAID)]), "en")
+    OrderLookedUp(refund.id or 0, frozenset(), shown, decision_context()).decide(aggregate)
+    assert (refund.state, refund.inferred) == (State.FAILURE, True)
