@@ -11,8 +11,10 @@ from app.rules.action_request import ActionRequest
 from app.rules.addresses import Addresses, PaymentPage
 from app.rules.decisions.action import ActionRepeated, ActionRequested
 from app.rules.refusal import RefusalError
+from app.rules.split.choice import choose_next_refund_split
 from saleor_app_sdk.responses import AvailableAction
-from tests.payments.aggregates import HUNDRED, an_aggregate, an_operation, decision_context
+from tests.payments.aggregates import HUNDRED, NOON, an_aggregate, an_operation, decision_context
+from tests.payments.split.people import POTTER, SMITH
 
 REFUND = ActionRequest(AvailableAction.REFUND, Decimal("40.00"), "UAH", keys=("key",), digest="digest")
 PAGE = PaymentPage(Addresses("https://app.example"), "https://saleor.example/graphql/")
@@ -78,6 +80,36 @@ def test_a_repetition_requests_the_same_action_over_the_same_amount() -> None:
     assert REFUND.is_repeated_by(first)
     assert not replace(REFUND, amount=Decimal("39.99")).is_repeated_by(first)
     assert not replace(REFUND, action=AvailableAction.CHARGE).is_repeated_by(first)
+
+
+@pytest.mark.law(4)
+def test_a_repeated_cancelation_is_the_same_whatever_amount_is_released() -> None:
+    """Saleor states what it believes to be reserved; the gateway releases all of it."""
+    reserved = an_aggregate(Flow.AUTHORIZATION, State.SUCCESS)
+    cancel = replace(REFUND, action=AvailableAction.CANCEL, amount=Decimal(0))
+    void = operation_for(reserved, cancel)
+    assert (void.kind, void.amount) == (Kind.VOID, HUNDRED)
+    assert operation_for(reserved, replace(cancel, digest="another")) is void
+
+
+@pytest.mark.law(4)
+@pytest.mark.parametrize("chosen_before", [True, False])
+def test_a_repetition_by_staff_takes_the_refund_from_the_same_sub_merchants(*, chosen_before: bool) -> None:
+    """Who leaves the shares to an earlier choice, or to the rules, requests the same when the form is sent again."""
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
+    aggregate.create.shares = {POTTER: HUNDRED}
+    taken = {POTTER: REFUND.amount}
+    request = replace(REFUND, by="staff@shop.test", required_kind=Kind.REFUND, digest="", taken_from=taken)
+    if chosen_before:
+        choose_next_refund_split(aggregate, taken, NOON)
+        request = replace(request, taken_from=None)
+    first = operation_for(aggregate, request)
+    assert first.requested.chosen_shares == taken
+    assert operation_for(aggregate, request) is first
+    capture = {"action": AvailableAction.CHARGE, "required_kind": Kind.CAPTURE}
+    for different in ({"taken_from": {SMITH: REFUND.amount}}, {"charge_id": "later"}, {"amount": HUNDRED}, capture):
+        with pytest.raises(RefusalError, match="already requested"):
+            operation_for(aggregate, replace(request, **different))
 
 
 @pytest.mark.law(4)
