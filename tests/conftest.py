@@ -50,7 +50,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """
     items.sort(key=lambda item: item.path.relative_to(REPOSITORY).parts[:2])
     mark_tooling(items)
-    if postgresql_answers():
+    # Which test runs which lines is seen on SQLite: all cases must be told there, also those whose turn is the other's.
+    if postgresql_answers() and not config.pluginmanager.has_plugin("tests.mutations.reach"):
         alternate_databases(items)
     _leave_out_of_sample(config, items)
     yield
