@@ -99,7 +99,7 @@ class Issue:
         text = _TEXTS[self.code]
         said = self.facts.get("said")
         quoted = said is not None and "%(said)s" not in text
-        words = {name: _in_words(fact) for name, fact in self.facts.items() if not (quoted and name == "said")}
+        words = {name: _in_words(fact) for name, fact in self.facts.items()}
         message = LazyMessage(text, **words)
         return LazyMessage("%(what)s It says: “%(said)s”", what=message, said=_in_words(said)) if quoted else message
 

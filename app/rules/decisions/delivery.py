@@ -139,13 +139,11 @@ class ResendRequested(Fact[bool]):
         if event.state not in {EventState.REFUSED, EventState.WAITING}:
             return False
         is_refused = event.state is EventState.REFUSED
-        beside = [
-            other for other in aggregate.events if other is not event and other.psp_reference == event.psp_reference
-        ]
-        if is_outdated_failure(event, beside) or (is_refused and has_matching_success(event, beside)):
+        events = aggregate.events
+        if is_outdated_failure(event, events) or (is_refused and has_matching_success(event, events)):
             supersede(aggregate.payment, event, self.now)
             return False
-        later = aggregate.events[aggregate.events.index(event) + 1 :]
+        later = events[events.index(event) + 1 :]
         if is_refused and any(map(has_available_actions, later)):
             event.available_actions = None  # later events report the current actions
         event.state = EventState.WAITING
