@@ -4,10 +4,13 @@ import json
 from datetime import UTC, datetime
 from decimal import Decimal
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.core.notification import outcome_from
 from app.i18n.messages import Joined, LazyMessage, Money, StoredMessage, Value
+from app.rules.notification_messages import outcome_message
 from tests.payments.fake_gateway import POS_ID
 
 AT = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -34,6 +37,19 @@ def test_it_is_kept_as_json_and_said_again(value: Value) -> None:
     words = LazyMessage("It is %(value)s.", value=value)
     again = LazyMessage.from_json(json.loads(json.dumps(words.to_json())))
     assert (again, again.message, again.values) == (words, words.message, words.values)
+
+
+@pytest.mark.parametrize(
+    ("stored", "read"),
+    [
+        ("unmatched", "no payment of ours has this order"),
+        ("to-review refund success", "for review: refund success"),
+        ("applied create success", "create success"),
+        ("what version 0.1 stored", "what version 0.1 stored"),
+    ],
+)
+def test_what_came_of_a_notification_is_read_in_words(stored: str, read: str) -> None:
+    assert outcome_message(outcome_from(stored)) == read
 
 
 def test_what_stands_in_it_is_not_looked_at_for_places() -> None:

@@ -5,9 +5,12 @@ from typing import Any
 
 import pytest
 
+from app.rules.refusal import RefusalCode, RefusalError
 from app.rules.split.allocation import total_of
 from app.rules.split.example import worked_example
+from app.rules.split.planning import rules_of
 from app.rules.split.rules import MAX_CHARACTERS, RulesError, SplitMode, format_rules, parse_rules, read_rules
+from tests.payments.requests.test_payment import an_account
 from tests.payments.split.people import MARKET, NAMES, POTTER, SMITH, WEAVER, rules
 
 
@@ -115,6 +118,13 @@ def test_rules_may_be_so_long_and_no_longer() -> None:
 def test_what_is_no_table_is_no_rules_and_not_their_absence(data: Any) -> None:
     with pytest.raises(RulesError, match="these are not split rules"):
         read_rules(data)
+
+
+def test_a_payment_by_stored_rules_that_no_longer_hold_is_refused_and_not_left_undivided() -> None:
+    account = an_account(split_rules={"mode": "metadata"})
+    with pytest.raises(RefusalError, match="split rules of the merchant account are invalid") as refused:
+        rules_of(account)
+    assert refused.value.code is RefusalCode.SPLIT_NOT_POSSIBLE
 
 
 def test_without_splitting_there_is_no_example() -> None:

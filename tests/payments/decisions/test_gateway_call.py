@@ -1,0 +1,60 @@
+"""What follows from the answer to a gateway call, for the id of its operation: on paper."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from app.core.payment import Operation, PaymentAggregate
+from app.core.vocabulary import Flow, Kind, Mode, State
+from app.rules.decisions.gateway_call import CallReturned
+from gateway_client.models import read_record
+from tests.payments.aggregates import ORDER, POS, an_aggregate, an_operation, decision_context
+from tests.payments.fake_gateway import operation as operation_record
+from tests.payments.fake_gateway import payment
+
+FORTY = Decimal("40.00")
+
+
+def answer(aggregate: PaymentAggregate, operation: Operation, record: dict[str, Any]) -> None:
+    """Record that the call for that operation was answered with this."""
+    context = decision_context(answering=operation.id)
+    CallReturned(operation.id or 0, read_record({**record, "pos_id": POS}), context).decide(aggregate, [])
+
+
+@pytest.mark.law(9, 10)
+def test_a_refund_that_a_notification_has_named_keeps_that_name_when_the_answer_has_another() -> None:
+    """What the answer names is another refund, and counts, too."""
+    refund = an_operation(Kind.REFUND, State.PENDING, FORTY, operation_id="notified")
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, refund)
+    aggregate.create.operation_id = payment(ORDER)["payment_id"]
+    answer(aggregate, refund, operation_record("refund", ORDER, FORTY, "pending", operation_id="answered"))
+    assert [known.operation_id for known in aggregate.operations[1:]] == ["notified", "answered"]
+
+
+@pytest.mark.law(8, 9)
+@pytest.mark.parametrize(("named_before", "name"), [(None, "answered"), ("answered", None)])
+def test_a_refund_whose_answer_does_not_match_has_its_name_unless_another_has_it(
+    named_before: str | None, name: str | None
+) -> None:
+    """A person finds it at the gateway by its name; two operations never share one."""
+    before = an_operation(Kind.REFUND, State.SUCCESS, FORTY, operation_id=named_before)
+    refund = an_operation(Kind.REFUND, State.INTENT, FORTY)
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, before, refund)
+    aggregate.create.operation_id = payment(ORDER)["payment_id"]
+    answer(aggregate, refund, operation_record("refund", ORDER, "41.00", operation_id="answered"))
+    assert refund.operation_id == name
+    assert not refund.state.final
+
+
+@pytest.mark.law(8, 9)
+@pytest.mark.parametrize(("mode", "is_named"), [(Mode.DIRECT, True), (Mode.HOSTED, False)])
+def test_a_record_that_does_not_match_names_a_card_payment_and_no_page(mode: Mode, *, is_named: bool) -> None:
+    """A card payment is one call and one record; on a page, another card may be tried and be the payment."""
+    aggregate = an_aggregate(Flow.CHARGE, State.INTENT)
+    aggregate.payment.mode = mode
+    record = payment(ORDER, amount="99.00")
+    answer(aggregate, aggregate.create, record)
+    assert aggregate.create.operation_id == (record["payment_id"] if is_named else None)
+    assert aggregate.payment.has_problems
+    assert not aggregate.create.state.final
