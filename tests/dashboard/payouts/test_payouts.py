@@ -198,6 +198,8 @@ async def test_another_store_sees_and_confirms_nothing(staff_client: StaffClient
     headers = staff_client.headers(token, next_door)
     assert order_id not in (await staff_client.http.get("/parts/payouts", headers=headers)).text
     assert order_id not in (await staff_client.http.post("/parts/payouts.csv", headers=headers)).text
+    form = await typed(staff_client)  # which names the account of this store
+    assert (await staff_client.http.post("/parts/payouts/review", headers=headers, data=form)).status_code == 403
     sealed = await reviewed(staff_client)
     answer = await staff_client.http.post("/parts/payouts/confirm", headers=headers, data={"sealed": sealed})
     assert answer.status_code == 422

@@ -1,0 +1,26 @@
+"""Whether a payment and its order have parted, by what Saleor says of the order: on paper."""
+
+from decimal import Decimal
+
+import pytest
+
+from app.core.vocabulary import EventState, Flow, State
+from app.rules.order_standing import compare_with_source
+from app.rules.problems import open_problems
+from saleor_app_sdk.responses import EventType
+from saleor_app_sdk.transaction_source import PlacedOrder, TransactionSource
+from tests.payments.aggregates import HUNDRED, NOON, an_aggregate
+from tests.payments.reconciliation.books import event_of
+
+UNPAID = TransactionSource(PlacedOrder(id="T3JkZXI6MQ==", number="42"), status="UNPAID", excess=Decimal("-100.00"))
+
+
+@pytest.mark.law(12)
+@pytest.mark.parametrize(("state", "problems"), [(EventState.WAITING, 0), (EventState.DELIVERED, 1)])
+def test_an_order_is_short_of_money_only_by_sums_that_hold_what_was_paid(state: EventState, problems: int) -> None:
+    """Until Saleor has heard of the payment, all of it seems to be missing."""
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
+    aggregate.payment.to_pay = HUNDRED
+    aggregate.events.append(event_of(aggregate.create, EventType.CHARGE_SUCCESS, state))
+    compare_with_source(aggregate, UNPAID, NOON, money_arrives=True)
+    assert len(open_problems(aggregate.payment)) == problems
