@@ -37,10 +37,11 @@ def look_up(aggregate: PaymentAggregate, shown: Records, now: datetime) -> tuple
 
 @pytest.mark.law(3)
 def test_waiting_operation_whose_turn_has_come_becomes_an_intent() -> None:
-    waiting = an_operation(Kind.REFUND, State.WAITING, next_poll_at=NOON)
+    waiting = an_operation(Kind.REFUND, State.WAITING, next_poll_at=NOON, updated_at=NOON - timedelta(days=1))
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, waiting)
     assert TurnCame(waiting.id or 0, decision_context(), can_be_sent=True).decide(aggregate) is aggregate
     assert waiting.state is State.INTENT
+    assert waiting.updated_at == NOON  # the gateway cannot have been silent about it before
     assert waiting.next_poll_at == decision_context().schedule.intent_deadline(NOON)  # not looked up while it is sent
 
 
