@@ -397,15 +397,6 @@ ALWAYS: dict[str, Story] = {
         (*RESERVED, NextCall(meanwhile=PassTime(60 * 24)), RequestInSaleor("CHARGE", TEN)),
         gateway=(("automatic_void_after", "P1D"),),
     ),
-    "the merchant charges in the portal, and we hear of the refund first": Story(
-        (
-            NextCall(meanwhile=RunWorker(), look=True),
-            BeginPayment("AUTHORIZATION", card="1000"),
-            ActInPortal("capture", SOME, silent=True),
-            ActInPortal("refund", SOME),
-            ReturnToShop(),
-        )
-    ),
     "another card is tried on the same page": Story(
         (BeginPayment(), Pay("4009"), CatchUp(), ReturnToShop(), Pay(), CatchUp(), RequestInSaleor("REFUND", TEN)),
         gateway=(("cards_per_page", 2),),
