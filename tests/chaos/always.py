@@ -428,6 +428,9 @@ ALWAYS: dict[str, Story] = {
     "a typed card never arrives, and the shopper types it again": Story(
         (NextCall(Fault.LOST), BeginPayment(card="1000"), BeginPayment(card="1000"), CatchUp())
     ),
+    "an order is placed while a typed card is lost on its way": Story(
+        (NextCall(Fault.LOST), BeginPayment(card="1000"), RequestInSaleor("REFUND", TEN, granted=True), CatchUp())
+    ),
     "we die while a typed card is charged": Story(
         (NextCall(Fault.WE_DIE_AFTER), BeginPayment(card="1000"), RestartApp(), BeginPayment(card="1000"), CatchUp())
     ),
