@@ -199,12 +199,12 @@ def names_of(data: Mapping[str, Any] | None) -> Mapping[str, str]:
         return {}
 
 
-def parse_rules(text: str) -> SplitRules:
+def parse_rules(text: str, *, as_json: bool = False) -> SplitRules:
     """Parse rules from text; empty text means that payments are not split. Raises RulesError."""
     if len(text) > MAX_CHARACTERS:
         raise RulesError([f"rules have at most {MAX_CHARACTERS} characters"])
     try:
-        is_json = text.lstrip().startswith("{")
+        is_json = as_json or text.lstrip().startswith("{")
         # Not ``exact_json``, whose errors omit all input: people need the position of the error in their text.
         data: Any = json.loads(text, parse_float=Decimal) if is_json else tomllib.loads(text, parse_float=Decimal)
     except (ValueError, InvalidOperation, RecursionError) as error:
