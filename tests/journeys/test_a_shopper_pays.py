@@ -439,17 +439,15 @@ async def test_the_shopper_sees_the_way_back(shop: Stack) -> None:
 
 
 async def test_missing_contacts_are_named_and_nothing_is_created(shop: Stack) -> None:
-    checkout = await shop.saleor.create_checkout(
-        NewCheckout(address={"firstName": "Тарас", "lastName": "", "phone": ""})
-    )
+    checkout = await shop.saleor.create_checkout(NewCheckout(email="", address={"lastName": "", "phone": ""}))
     session = await shop.saleor.initialize(checkout.id, data=BACK)
-    assert session.data["errors"][0]["field"] == "data.customer.lastName"
-    again = await shop.saleor.initialize(checkout.id, data=BACK | {"customer": {"lastName": "Шевченко"}})
-    assert again.data["errors"][0]["field"] == "data.customer.phone"
+    assert [error["field"] for error in session.data["errors"]] == ["data.customer.email", "data.customer.phone"]
+    again = await shop.saleor.initialize(checkout.id, data=BACK | {"customer": {"email": "taras@example.com"}})
+    assert [error["field"] for error in again.data["errors"]] == ["data.customer.phone"]
     assert await shop.gateway.payments() == []
-    contacts = {"lastName": "Шевченко", "phone": "+380501234567"}
+    contacts = {"email": "taras@example.com", "phone": "+380501234567"}
     whole = await shop.saleor.initialize(checkout.id, data=BACK | {"customer": contacts})
-    assert whole.data["checkoutUrl"]
+    assert whole.data["checkoutUrl"]  # which needs no names (gateway interface, 1b)
 
 
 async def test_a_payment_by_qr_link(shop: Stack) -> None:

@@ -8,8 +8,10 @@ from contextlib import asynccontextmanager
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
+from opentelemetry.sdk.trace import TracerProvider
 
 from app.errors import SettingsError
+from app.ops.monitoring import spans
 from app.ops.monitoring.spans import export_spans
 from integration_base import telemetry
 from integration_base.telemetry import Kind, Trace, step, tracing
@@ -68,6 +70,17 @@ async def test_a_webhook_and_what_it_leads_to_are_spans_of_one_trace(monkeypatch
     said = {each.key: each.value.string_value or each.value.int_value for each in refund.attributes}
     assert said == {"payment": "c0ffee", "note": "(redacted)", "outcome": "no_answer", "status": 502}
     assert {"service.name": "saleor-gateway", "service.version": "1.2.3"}.items() <= collector.service.items()
+
+
+async def test_spans_keep_their_order_and_follow_a_clock_that_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    clocks_apart = [1_000_000, 1_000_134_000, 7_200_000_000_000, 7_200_000_100_000]  # two hours: it was set
+    monkeypatch.setattr(spans, "_zero_of_monotonic", lambda: clocks_apart.pop(0))
+    listener = spans.SpanListener(TracerProvider())
+    assert [listener._time_of(moment) for moment in (1.0, 2.0, 3.0)] == [
+        1_001_000_000,
+        7_202_000_000_000,
+        7_203_000_000_000,
+    ]
 
 
 async def test_what_goes_on_later_is_of_the_same_trace_and_within_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

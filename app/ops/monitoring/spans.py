@@ -74,6 +74,7 @@ class SpanListener:
         self._ids = _StepIds()
         provider.id_generator = self._ids  # type: ignore[assignment] # it implements the interface of IdGenerator
         self._tracer = provider.get_tracer("saleor-gateway")
+        self._zero = _zero_of_monotonic()
 
     def on_step_start(self, step: Step) -> None:
         """Do nothing: a span is created when the step ends."""
@@ -91,25 +92,39 @@ class SpanListener:
             Kind.GATEWAY: SpanKind.CLIENT,
             Kind.SALEOR: SpanKind.CLIENT,
         }
-        end = time.time_ns()
+        start = self._time_of(step.begun)
         self._ids.step = step
         span = self._tracer.start_span(
             f"{step.kind} {step.name}",
             context=_parent_context(step),
             kind=kinds[step.kind],
             attributes={name: fact for name, fact in _span_attributes(step).items() if fact is not None},
-            start_time=end - int(step.seconds * _NANOSECONDS),
+            start_time=start,
         )
         if step.outcome in _FAILED:
             span.set_status(StatusCode.ERROR)
-        span.end(end)
+        span.end(start + int(step.seconds * _NANOSECONDS))
 
     def on_event(self, event: TelemetryEvent, seconds: float | None, labels: dict[str, str]) -> None:
         """Do nothing: an event is no span."""
 
+    def _time_of(self, moment: float) -> int:
+        """Return the time of a ``moment`` by ``time.monotonic``, in nanoseconds since 1970.
+
+        Steps keep their order: the difference between the two clocks is taken anew only after the clock was set.
+        """
+        zero = _zero_of_monotonic()
+        if abs(zero - self._zero) > _NANOSECONDS:
+            self._zero = zero
+        return self._zero + int(moment * _NANOSECONDS)
+
     def close(self) -> None:
         """Send the remaining spans."""
         self._provider.shutdown()
+
+
+def _zero_of_monotonic() -> int:
+    return time.time_ns() - time.monotonic_ns()
 
 
 class _StepIds:

@@ -50,16 +50,17 @@ class Kind(StrEnum):
 
 @dataclass(slots=True)
 class Step:
-    """One step. ``name`` and ``outcome`` come from a small set, ``facts`` do not; ``seconds`` is set at the end.
+    """One step. ``name`` and ``outcome`` come from a small set, ``facts`` do not.
 
-    It is a span of the ``trace`` in which it began: ``id`` is its own, 16 hexadecimal digits, ``parent`` is that of the
-    enclosing step, or of the caller.
+    ``begun`` is a moment of ``time.monotonic``; ``seconds`` is set at the end. It is a span of the ``trace`` in which
+    it began: ``id`` is its own, 16 hexadecimal digits, ``parent`` is that of the enclosing step, or of the caller.
     """
 
     kind: Kind
     name: str
     facts: dict[str, str | int | None] = field(default_factory=dict)
     outcome: str = "done"
+    begun: float = 0.0
     seconds: float = 0.0
     trace: Trace | None = None
     parent: str | None = None
@@ -169,7 +170,7 @@ def step(kind: Kind, name: str, *, since: float | None = None, **facts: str | in
     for listener in listeners:
         listener.on_step_start(this)
     around = _step.set(this)
-    begun = monotonic() if since is None else since
+    this.begun = monotonic() if since is None else since
     try:
         yield this
     except BaseException:
@@ -178,7 +179,7 @@ def step(kind: Kind, name: str, *, since: float | None = None, **facts: str | in
         raise
     finally:
         _step.reset(around)
-        this.seconds = monotonic() - begun
+        this.seconds = monotonic() - this.begun
         for heard in reversed(listeners):
             heard.on_step_end(this)
 
