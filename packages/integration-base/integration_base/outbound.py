@@ -155,7 +155,7 @@ class CheckedTransport(httpx2.AsyncHTTPTransport):
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request. Raises httpx2.PoolTimeout, before anything is sent, if no connection is free in time."""
         if self._share is None:
-            return await super().handle_async_request(request)
+            return await self._send(request)
         part = self._hosts.setdefault(request.url.netloc.decode(), asyncio.Semaphore(self._share))
         try:
             async with asyncio.timeout(request.extensions.get("timeout", {}).get("pool")):
@@ -163,12 +163,22 @@ class CheckedTransport(httpx2.AsyncHTTPTransport):
         except TimeoutError:
             raise httpx2.PoolTimeout("all connections that one host may have are in use", request=request) from None
         try:
-            response = await super().handle_async_request(request)
+            response = await self._send(request)
         except BaseException:
             part.release()
             raise
         response.stream = _SlotReleasingBody(cast("httpx2.AsyncByteStream", response.stream), part)
         return response
+
+    async def _send(self, request: httpx2.Request) -> httpx2.Response:
+        """Send a request; a connection that its peer ends in the very moment in which it is taken is one that failed.
+
+        Such a socket has no addresses any more, and anyio does not expect that.
+        """
+        try:
+            return await super().handle_async_request(request)
+        except AttributeError as error:
+            raise httpx2.ReadError("the connection ended as soon as it was taken", request=request) from error
 
 
 class _SlotReleasingBody(httpx2.AsyncByteStream):

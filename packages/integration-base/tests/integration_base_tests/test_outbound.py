@@ -1,12 +1,16 @@
 """Nobody who names an address to an app reaches the network that it stands in."""
 
+import asyncio
+import ssl
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpcore2
+import httpx2
 import pytest
 
-from integration_base.outbound import CheckedBackend, is_private, is_public
+from integration_base.outbound import CheckedBackend, CheckedTransport, is_private, is_public, no_guard
 from integration_base_tests.loopback import ReceivedRequest, Reply, serve_replies
 from integration_base_tests.outbound import PRIVATE, PUBLIC, Dialled, Names, guarded
 from integration_base_tests.tls_server import https_server
@@ -85,3 +89,23 @@ async def test_the_name_stays_in_the_request_and_in_the_proof_of_the_certificate
                 await pool.request("GET", "https://other.example.com/x")
     assert len(heard) == 1
     assert b"Host: gateway.example.com\r\n" in heard[0]
+
+
+async def test_a_peer_that_hangs_up_at_once_is_a_connection_that_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    connect = httpcore2.AnyIOBackend.connect_tcp
+
+    async def hung_up(*args: Any, **kwargs: Any) -> Any:
+        stream: Any = await connect(*args, **kwargs)
+        stream._stream._transport.abort()
+        await asyncio.sleep(0)
+        return stream
+
+    async def answer(_heard: ReceivedRequest) -> Reply:
+        return Reply()
+
+    monkeypatch.setattr(httpcore2.AnyIOBackend, "connect_tcp", hung_up)
+    transport = CheckedTransport(ssl.create_default_context(), httpx2.Limits(max_connections=4), no_guard)
+    async with serve_replies(answer) as address, httpx2.AsyncClient(transport=transport) as client:
+        for _ in range(3):  # its share of the connections is given back each time
+            with pytest.raises(httpx2.ReadError):
+                await client.get(address)
