@@ -235,9 +235,14 @@ def _mismatch(known: Expectation, seen: Observation) -> Issue | None:
     return None if seen.state is State.FAILURE else _card_mismatch(known, seen) or _amount_mismatch(known, seen)
 
 
+def _may_be_same_card(mask: str, other: str) -> bool:
+    """Compare the digits that both masks show: one with fewer says less, and nothing else."""
+    return len(mask) == len(other) and all(a == b or "*" in {a, b} for a, b in zip(mask, other, strict=True))
+
+
 def _card_mismatch(known: Expectation, seen: Observation) -> Issue | None:
     card = seen.details.card_mask
-    if known.card_mask is None or card is None or card == known.card_mask:
+    if known.card_mask is None or card is None or _may_be_same_card(card, known.card_mask):
         return None
     return Issue(IssueCode.OTHER_CARD, seen=card, asked=known.card_mask)
 

@@ -254,7 +254,10 @@ async def test_a_payout_to_another_card_than_the_one_asked_for_is_no_success_but
     assert await sent_unless_too_much(shop, a_payout(shop, "900.00")) is None  # it has perhaps been paid out
 
 
-@pytest.mark.parametrize("mask", ["424242xxxxxx4242", "4242 42** **** 4242", "42424242****4242", "", None, "unknown"])
+@pytest.mark.parametrize(
+    "mask",
+    ["424242xxxxxx4242", "4242 42** **** 4242", "42424242****4242", "4242**4242", "****4242", "", None, "unknown"],
+)
 async def test_the_same_card_in_another_spelling_and_one_that_is_not_named_are_no_other_card(
     shop: Shop, mask: str | None
 ) -> None:
