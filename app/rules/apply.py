@@ -23,6 +23,8 @@ from app.rules.external_operations import (
     leaves_rest,
     new_external_operation,
     payer_fee_on,
+    report_refunds_by_others,
+    waits_for_charge,
 )
 from app.rules.issues import Issue, IssueCode
 from app.rules.mapper import (
@@ -53,10 +55,7 @@ from app.rules.problems import (
     clear_returned_money,
     has_mismatch,
 )
-from app.rules.references import (
-    reference_of_note,
-    reference_of_problem,
-)
+from app.rules.references import reference_of_note, reference_of_problem
 from app.rules.released_rest import correct_released_rest, report_released_rest, take_over_release
 from app.rules.saved_cards import update_cards
 from app.rules.subscription import is_of_unknown_payment
@@ -108,6 +107,7 @@ def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observatio
                 # of a dispute may arrive in another order than they happened. And the first charge of a subscription
                 # that we hear of may be a later one. Looking up the whole order settles all of this (7, 10).
                 operation.next_poll_at = context.schedule.next_order_look_up(context.now)
+    report_refunds_by_others(aggregate, context)
     correct_released_rest(aggregate, context)
     report_released_rest(aggregate, context)
     clear_overdrawn_by_others(aggregate, context.now)
@@ -263,7 +263,8 @@ def _post(
     _reschedule(payment, operation, context)
     _book(aggregate, operation, context)
     take_over_release(aggregate, operation)
-    if transition.event is not None and operation.kind is not Kind.DISPUTE:
+    is_told_later = operation.kind is Kind.DISPUTE or waits_for_charge(aggregate, operation, context)
+    if transition.event is not None and not is_told_later:
         report_operation(
             aggregate,
             operation,

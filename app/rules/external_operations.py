@@ -7,8 +7,8 @@ from decimal import Decimal
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import EXTERNAL_KEY_PREFIX, GIVES_A_PAYOUT_BACK, Flow, Kind, Origin, State
 from app.i18n.messages import Money
-from app.rules.balance import ZERO, is_in_flight, is_overdrawn
-from app.rules.decision_context import DecisionContext, raise_problem
+from app.rules.balance import ZERO, balance, is_in_flight, is_overdrawn
+from app.rules.decision_context import DecisionContext, raise_problem, report_operation
 from app.rules.dialects import keeps_rest
 from app.rules.issues import Issue, IssueCode
 from app.rules.mapper import Observation, largest_payer_fee
@@ -16,6 +16,7 @@ from app.rules.observation import is_ours, reference_of_external_operation
 from app.rules.problems import Cause, cause_of_mismatch, clear_problem, has_unended_problem
 from app.rules.subscription import charge_id_of
 from integration_base.amounts import is_amount
+from saleor_app_sdk.responses import EventType
 
 _COMPARED = frozenset({Kind.CAPTURE, Kind.VOID, Kind.REFUND})
 
@@ -140,6 +141,30 @@ def clear_partial_release(aggregate: PaymentAggregate, now: datetime) -> None:
     if aggregate.payment.has_problems and not leaves_rest(aggregate):
         for operation in _releases_by_others(aggregate):
             clear_problem(aggregate.payment, _partial_release(aggregate, operation)[1], now)
+
+
+def waits_for_charge(aggregate: PaymentAggregate, operation: Operation, context: DecisionContext) -> bool:
+    """Return True while a refund by others is not told to Saleor: the charge that it gives back is not known yet.
+
+    Saleor's charged amount would be negative meanwhile. The charge's notification is late or lost: it comes, or looking
+    up the whole order shows it.
+    """
+    if operation.kind is not Kind.REFUND or operation.state is not State.SUCCESS or is_ours(operation):
+        return False
+    current = balance(aggregate.payment.flow, aggregate.operations)
+    return context.is_single_record and operation.charge_id is None and current.refunded > current.charged
+
+
+def report_refunds_by_others(aggregate: PaymentAggregate, context: DecisionContext) -> None:
+    """Tell Saleor of the refunds by others that have waited for their charge (see ``waits_for_charge``)."""
+    told = {event.psp_reference for event in aggregate.events if event.type == EventType.REFUND_SUCCESS}
+    for operation in aggregate.operations:
+        is_untold = operation.kind is Kind.REFUND and operation.state is State.SUCCESS and not is_ours(operation)
+        if is_untold and operation.psp_reference not in told and not waits_for_charge(aggregate, operation, context):
+            message = operation.message or ""
+            report_operation(
+                aggregate, operation, EventType.REFUND_SUCCESS, context, amount=operation.amount, message=message
+            )
 
 
 def leaves_rest(aggregate: PaymentAggregate) -> bool:

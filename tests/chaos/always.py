@@ -639,4 +639,12 @@ ALWAYS: dict[str, Story] = {
             RunWorker(),
         )
     ),
+    "others refund what they have charged, and only the refund is notified": Story(
+        (
+            *RESERVED,
+            ActInPortal("capture", SOME, silent=True),
+            ActInPortal("refund", SOME),
+            RunWorker(1),
+        )
+    ),
 }

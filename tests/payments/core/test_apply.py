@@ -168,6 +168,36 @@ def test_the_order_in_which_the_gateway_speaks_does_not_matter(data: st.DataObje
         both_ledgers_agree(aggregate, transaction)
 
 
+CHARGED_BY_OTHERS = {
+    Flow.CHARGE: observation(Kind.CREATE, State.SUCCESS, HUNDRED, "the-payment"),
+    Flow.AUTHORIZATION: observation(Kind.CAPTURE, State.SUCCESS, HUNDRED, "the-capture"),
+}
+
+
+@pytest.mark.law(10)
+@pytest.mark.parametrize("is_found", [True, False])
+@pytest.mark.parametrize("flow", CHARGED_BY_OTHERS)
+def test_a_refund_that_overtakes_its_charge_is_told_after_it(flow: Flow, is_found: bool) -> None:
+    """Until the charge is known, or the whole order has been looked up; Saleor's charged amount is never negative."""
+    aggregate = an_aggregate(flow, State.INIT if flow is Flow.CHARGE else State.SUCCESS)
+    refund = observation(Kind.REFUND, State.SUCCESS, HUNDRED, "the-refund")
+    single = replace(decision_context(), is_single_record=True)
+    apply(aggregate, POS, [refund], single)
+    apply(aggregate, POS, [refund], single)  # a repeat tells nothing new
+    assert [event.type for event in aggregate.events] == []
+    assert aggregate.operations[-1].next_poll_at == single.schedule.next_order_look_up(NOON)
+    if is_found:
+        apply(aggregate, POS, [CHARGED_BY_OTHERS[flow]], single)
+        assert [event.type for event in aggregate.events] == ["CHARGE_SUCCESS", "REFUND_SUCCESS"]
+    else:  # the gateway shows a refund of nothing: that is told as it is, and staff see it
+        apply(aggregate, POS, [refund], decision_context())
+        assert [event.type for event in aggregate.events] == ["REFUND_SUCCESS"]
+    told = aggregate.events[-1]
+    assert (told.psp_reference, told.amount) == ("the-refund", HUNDRED)
+    apply(aggregate, POS, [refund, CHARGED_BY_OTHERS[flow]], decision_context())
+    assert [event.type for event in aggregate.events].count("REFUND_SUCCESS") == 1
+
+
 @pytest.mark.law(9, 10)
 @given(
     data=st.data(), history=histories(), state=st.sampled_from([State.INTENT, State.UNKNOWN]), given_up=st.booleans()
