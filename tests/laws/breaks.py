@@ -159,6 +159,11 @@ BREAKS = [
         },
     ),
     Break(
+        law=10,
+        what="a refund by others is told before the charge that it gives back",
+        changes={"app.rules.external_operations:waits_for_charge": Returns("False")},
+    ),
+    Break(
         law=11,
         what="the budget of a webhook is never spent",
         changes={"integration_base.outbound:Deadline.left": Returns("4.0")},

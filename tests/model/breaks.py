@@ -38,6 +38,7 @@ FOUND_IN: Mapping[str, str] = {
     "what somebody else did is booked under an operation of ours that waits for its turn": (
         "refunds here and in the portal"
     ),
+    "a refund by others is told before the charge that it gives back": "charged and refunded by others",
 }
 """In which scenario the model finds what is broken."""
 

@@ -74,6 +74,8 @@ def _broken_by_sums(attempt: Attempt) -> Iterator[str]:
     order, amounts = attempt.order, attempt.transaction.amounts
     if order.refunded > order.charged:
         yield "3: more was refunded than charged"
+    if amounts.charged < ZERO and not order.disputed:
+        yield f"10: Saleor counts {amounts.charged} as charged"
     if amounts.charged + amounts.refunded > order.charged:
         yield f"8: Saleor counts {amounts.charged + amounts.refunded} as charged, the gateway {order.charged}"
     if amounts.refunded > order.refunded:

@@ -58,6 +58,12 @@ SCENARIOS = (
     Scenario("charged in part", Flow.AUTHORIZATION, _wishes(charge_part=1, decline=1), before=_PAID),
     Scenario("charged or released", Flow.AUTHORIZATION, _wishes(charge_all=1, cancel_all=1), before=_PAID),
     Scenario("charged by others", Flow.AUTHORIZATION, _wishes(charge_all=1, portal_capture=1), before=_PAID),
+    Scenario(
+        "charged and refunded by others",
+        Flow.AUTHORIZATION,
+        _wishes(portal_capture=1, portal_refund=2),
+        before=_PAID,
+    ),
     Scenario("cancelled before it is paid", Flow.CHARGE, _wishes(pay=1, cancel_all=1), before=("begin",)),
     Scenario("a card pays", Flow.CHARGE, _wishes(begin=1, pending=1, decline=1), mode=Mode.DIRECT),
     Scenario("a card is authorized", Flow.AUTHORIZATION, _wishes(begin=1, charge_all=1), mode=Mode.DIRECT),

@@ -63,7 +63,7 @@ class OrderLookedUp(Fact["tuple[PaymentAggregate, Operation] | None"]):
         operation.polled_at = context.now
         if isinstance(records, GatewayError):
             report_to_staff(aggregate, records, context.now)
-        else:
+        elif not _is_behind(aggregate, records):
             apply(aggregate, aggregate.payment.account.pos_id, records, context)
             flag_unclear(aggregate, records, context.now)
         if operation.kind is Kind.CREATE and context.now >= context.schedule.intent_deadline(operation.created_at):
@@ -74,7 +74,8 @@ class OrderLookedUp(Fact["tuple[PaymentAggregate, Operation] | None"]):
         elif not isinstance(records, GatewayError):
             _conclude_from_silence(aggregate, operation, records, context)
             closing = _close_expired_page(aggregate, operation, context)
-            self._cancel_needless_polls(aggregate)
+            if not _is_behind(aggregate, records):
+                self._cancel_needless_polls(aggregate)
         self._schedule_next(aggregate, operation)
         _flag_overdue(aggregate, operation, context)
         return None if closing is None else (aggregate, closing)
@@ -86,7 +87,7 @@ class OrderLookedUp(Fact["tuple[PaymentAggregate, Operation] | None"]):
                 operation.next_poll_at = None
 
     def _schedule_next(self, aggregate: PaymentAggregate, operation: Operation) -> None:
-        failed = isinstance(self.records, GatewayError)
+        failed = isinstance(self.records, GatewayError) or _is_behind(aggregate, self.records)
         if operation.state.final and not (failed and _should_look_up_again(operation, self.context)):
             operation.next_poll_at = None
         elif self.scheduled and operation.next_poll_at is not None and not is_retried_until_confirmed(operation):
@@ -187,6 +188,12 @@ def _conclude_from_silence(
         if over and (was_refused or _is_silent(aggregate, operation, records)):
             message = gettext_noop("The time to pay has run out, and the gateway has no record of a payment")
             conclude(aggregate, operation, State.FAILURE, context, message=message, inferred=True)
+
+
+def _is_behind(aggregate: PaymentAggregate, records: Observations) -> bool:
+    """Return True when the gateway shows nothing of an order of which it has reported something."""
+    is_empty = not (records or records.unreadable or records.unexplained)
+    return is_empty and any(operation.operation_id is not None for operation in aggregate.operations)
 
 
 def _is_silent(aggregate: PaymentAggregate, operation: Operation, records: Observations) -> bool:

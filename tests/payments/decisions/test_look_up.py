@@ -81,16 +81,19 @@ def test_waiting_operation_of_an_account_whose_keys_do_not_open_waits_on() -> No
 
 
 @pytest.mark.law(10, 13)
-def test_look_up_ends_only_the_polls_of_what_had_ended_when_it_began() -> None:
-    """What ended while the gateway was being asked is not in what it has shown."""
+@pytest.mark.parametrize(("records", "due"), [([PAID], None), ([], NOON)], ids=["shown", "nothing"])
+def test_look_up_ends_only_the_polls_of_what_had_ended_when_it_began(
+    records: list[dict[str, Any]], due: datetime | None
+) -> None:
+    """What ended while the gateway was being asked is not in what it has shown. Nor is all, where it shows nothing."""
     before, meanwhile = (
         an_operation(Kind.REFUND, State.SUCCESS, next_poll_at=NOON, operation_id=name) for name in ("before", "since")
     )
     pending = an_operation(Kind.REFUND, State.PENDING, operation_id="pending", next_poll_at=NOON)
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, before, meanwhile, pending)
-    shown = Observations.from_records(Records(()), "en")
+    shown = Observations.from_records(Records([read_record(record) for record in records]), "en")
     OrderLookedUp(pending.id or 0, frozenset({before.id}), shown, decision_context()).decide(aggregate)
-    assert (before.next_poll_at, meanwhile.next_poll_at) == (None, NOON)
+    assert (before.next_poll_at, meanwhile.next_poll_at) == (due, NOON)
 
 
 @pytest.mark.law(8)
