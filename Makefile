@@ -110,7 +110,7 @@ test-client: $(STAMP) ## Only the tests of gateway-client, its sandbox and integ
 test-app: $(STAMP) ## Only the tests of the app
 	$(PYTEST) -n $(WORKERS) --dist worksteal -q -m 'not long' tests $(ARGS)
 
-# SAMPLE=500 runs one of each kind and as many more as take 500 seconds of a processor, chosen by the commit: so does CI.
+# SAMPLE=300 runs one of each kind and as many more as take 300 seconds of a processor, chosen by the commit: so does CI.
 SAMPLE ?=
 .PHONY: test-long
 test-long: $(STAMP) ## The long campaigns: every kill point, hundreds of stories, every page in every theme
