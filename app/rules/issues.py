@@ -42,6 +42,7 @@ class IssueCode(StrEnum):
     UNEXPLAINED_MONEY = "unexplained_money"
     OVERDRAWN = "overdrawn"
     REST_NOT_RELEASED = "rest_not_released"
+    GRANT_CHANGED = "grant_changed"
     UNREADABLE_RECORDS = "unreadable_records"
     MORE_MISMATCHES = "more_mismatches"
     # Notifications, outcomes, events
@@ -248,6 +249,10 @@ _TEXTS: Mapping[IssueCode, str] = {
     IssueCode.REST_NOT_RELEASED: gettext_noop(
         "More of this authorization was charged after the rest should have been released: this gateway keeps the rest. "
         "Compare the payment with the merchant portal, and choose “It stays authorized” under the account's options."
+    ),
+    IssueCode.GRANT_CHANGED: gettext_noop(
+        "Saleor requested the same granted refund again, now of %(asked)s, but %(sum)s was or is being refunded for "
+        "it already: nothing more is refunded. Correct the difference by another refund, if it is owed."
     ),
     IssueCode.UNREADABLE_RECORDS: gettext_noop(
         "The gateway shows operations of this payment that the app cannot read, so money may have moved without the "

@@ -27,7 +27,7 @@ from saleor_app_sdk.testing.defaults import basket
 from saleor_app_sdk.testing.ids import global_id
 from saleor_app_sdk.testing.records import Amounts, App, Checkout, Event, GrantedRefund, Order, Transaction
 from saleor_app_sdk.testing.rendering import granted_refund_view
-from saleor_app_sdk.testing.rules.grants import GrantRefusedError, update_granted_refund_status
+from saleor_app_sdk.testing.rules.grants import GrantRefusedError, check_editable, update_granted_refund_status
 from saleor_app_sdk.testing.rules.problems import Problem, add_problem, dismiss_problems
 from saleor_app_sdk.testing.rules.recording import create_request_event, record_action_response, record_session_response
 from saleor_app_sdk.testing.rules.reports import Report, ReportRefusedError, record_report
@@ -130,6 +130,11 @@ class FakeSaleor(SaleorClient):
         )
         order.granted_refunds.append(granted)
         return granted
+
+    def edit_granted_refund(self, granted: GrantedRefund, amount: Decimal) -> None:
+        """Change the amount of a granted refund, as staff. Saleor refuses that while it is pending, or done."""
+        check_editable(granted, amount)
+        granted.amount = amount
 
     def open_granted_refund(self, granted: GrantedRefund, key: str | None = None) -> Event:
         """Record the request for a granted refund. Raises GrantRefusedError (REFUND_IS_PENDING and so on)."""

@@ -9,13 +9,13 @@ from app.core.payment import Operation, Payment, PaymentAggregate
 from app.core.request import RequestDetails
 from app.core.text import fit_text
 from app.core.vocabulary import CloseReason, Kind, Origin, State
-from app.i18n.messages import LazyMessage
+from app.i18n.messages import LazyMessage, Money
 from app.rules.action_request import ActionRequest, describe_request
 from app.rules.addresses import PaymentPage
 from app.rules.balance import ZERO, Balance, balance, check_amount
 from app.rules.call_errors import KEYS_NOT_OPENED
 from app.rules.cards.card_form import holds_card_number
-from app.rules.decision_context import DecisionContext, enqueue_note
+from app.rules.decision_context import DecisionContext, enqueue_note, raise_problem
 from app.rules.decisions.answer_window import (
     find_granted_refund,
     mark_answered,
@@ -28,7 +28,9 @@ from app.rules.decisions.rejections import (
     wrong_cancellation_message,
 )
 from app.rules.dialects import keeps_rest
+from app.rules.issues import Issue, IssueCode
 from app.rules.page_cancellation import sentence_for_earlier_version
+from app.rules.problems import cause_of_mismatch
 from app.rules.references import ensure_reference, reference_of_request
 from app.rules.refusal import RefusalCode, RefusalError
 from app.rules.responses import action_response
@@ -213,6 +215,7 @@ def _find_recorded(
     if granted is not None:
         if new_key is not None:
             record_repeated_request(aggregate, granted, new_key, request.digest, context)
+            _flag_changed_grant(aggregate, granted, request.amount, context)
         return granted, granted.idempotency_key
     if new_key is not None:
         return None, new_key
@@ -222,6 +225,18 @@ def _find_recorded(
             RefusalCode.NOT_POSSIBLE, LazyMessage("This was already requested before, with different details.")
         )
     return known, known.idempotency_key
+
+
+def _flag_changed_grant(
+    aggregate: PaymentAggregate, refund: Operation, amount: Decimal, context: DecisionContext
+) -> None:
+    """Put to staff a granted refund that was edited after it had been requested: Saleor takes it for failed then."""
+    made = refund.requested.amount
+    if made is None or made == amount:
+        return
+    currency = aggregate.payment.currency
+    issue = Issue(IssueCode.GRANT_CHANGED, asked=Money(amount, currency), sum=Money(made, currency))
+    raise_problem(aggregate, issue, context.now, cause=cause_of_mismatch(issue, None, refund.granted_refund_id or ""))
 
 
 def _new_operation(

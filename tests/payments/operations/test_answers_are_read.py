@@ -269,6 +269,26 @@ class TestAGrantIsPaidOutOnce:
         assert (granted.status, paid_shop.amounts) == (SUCCESS, amounts(charged="469.50", refunded="100.00"))
         assert {each.psp_reference for each in paid_shop.saleor.reports} == {again.psp_reference}
 
+    @pytest.mark.parametrize("edited", ["150.00", "50.00"])
+    async def test_of_a_grant_that_was_edited_after_its_answer_was_lost_staff_are_told(
+        self, paid_shop: Shop, edited: str
+    ) -> None:
+        """Saleor lets staff edit a grant that it takes for failed; no more is refunded, and nobody is left to guess."""
+        granted = paid_shop.saleor.grant_refund(paid_shop.transaction, Decimal(100))
+        refunds(paid_shop)
+        request, _ = await pay_out(paid_shop, granted, booked=False)
+        dropped(paid_shop, request)
+        paid_shop.saleor.edit_granted_refund(granted, Decimal(edited))
+        _, again = await pay_out(paid_shop, granted)
+        assert (again.result, again.amount) == ("REFUND_SUCCESS", Decimal(100))
+        await paid_shop.pass_time(minutes=20)
+        assert paid_shop.gateway.calls == ["refund"]
+        assert (granted.status, paid_shop.amounts) == (SUCCESS, amounts(charged="469.50", refunded="100.00"))
+        told = problem_text((await paid_shop.aggregate()).payment) or ""
+        assert "100.00 UAH" in told
+        assert f"{edited} UAH" in told
+        assert "INFO" in paid_shop.saleor.reported_types
+
     async def test_it_is_healed_before_staff_have_to(self, paid_shop: Shop) -> None:
         granted = paid_shop.saleor.grant_refund(paid_shop.transaction, Decimal(100))
         refunds(paid_shop)

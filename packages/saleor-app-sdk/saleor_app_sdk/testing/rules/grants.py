@@ -4,6 +4,8 @@ A report is linked to a granted refund only through a REFUND_REQUEST that has th
 arrives. It is never linked later.
 """
 
+from decimal import Decimal
+
 from saleor_app_sdk.testing.records import Event, GrantedRefund, Transaction
 from saleor_app_sdk.testing.vocabulary import EventType, GrantedRefundStatus
 
@@ -41,6 +43,16 @@ def check_requestable(granted: GrantedRefund, transaction: Transaction) -> None:
         )
         code = "AMOUNT_GREATER_THAN_AVAILABLE"
         raise GrantRefusedError(code, message)
+
+
+def check_editable(granted: GrantedRefund, amount: Decimal) -> None:
+    """Raise GrantRefusedError if ``orderGrantRefundUpdate`` refuses this amount: of a pending or successful refund."""
+    if granted.status in _NOT_REPEATABLE:
+        message = "Only reason can be updated when `OrderGrantedRefund.status` is PENDING or SUCCESS."
+        raise GrantRefusedError("INVALID", message)
+    if granted.transaction is not None and amount > granted.transaction.amounts.charged:
+        message = "Amount cannot be greater than the charged amount of provided transaction."
+        raise GrantRefusedError("AMOUNT_GREATER_THAN_AVAILABLE", message)
 
 
 def find_granted_refund(transaction: Transaction, kind: EventType, psp_reference: str) -> GrantedRefund | None:
