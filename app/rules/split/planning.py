@@ -27,7 +27,7 @@ from app.rules.split.fiscal_products import fiscal_details
 from app.rules.split.products import DELIVERY, article_of, basket_of, granted_lines, line_of, products_of
 from app.rules.split.remainder import divide_capture, divide_refund, granted_worth
 from app.rules.split.rules import RulesError, SplitMode, SplitRules, names_of, read_rules
-from app.rules.split.standing import chosen_shares, is_split, standing_of, unclaimed_shares
+from app.rules.split.standing import allocated_shares, chosen_shares, is_split, standing_of, unclaimed_shares
 from app.store.tables import MerchantAccount
 from gateway_client.models.details import SplitItem
 from gateway_client.models.products import AnyProduct, Products
@@ -89,7 +89,8 @@ def for_refund(aggregate: PaymentAggregate, amount: Decimal, request: ActionRequ
     if chosen is not None:
         details = RequestDetails(chosen_shares=chosen)
     elif request.granted is not None:
-        details = RequestDetails(line_worth=_granted_worth(rules_of(account), request.granted, request.order))
+        rules = rules_of(account).allowing(allocated_shares(aggregate))
+        details = RequestDetails(line_worth=_granted_worth(rules, request.granted, request.order))
     divided = _with_shares(aggregate, Kind.REFUND, amount, fiscal, details=details, names=names_of(account.split_rules))
     if chosen is not None:
         aggregate.payment.next_refund_split = None

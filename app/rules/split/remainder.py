@@ -105,9 +105,10 @@ def granted_worth(rules: SplitRules, lines: Sequence[GrantedLine], *, shipping: 
     """Return each sub-merchant's part of a granted refund: pieces at the price paid, and ``shipping`` if included.
 
     Empty when the lines do not determine it: none are given, the seller of one is no longer known, or the account
-    splits by percentages. Then the refund is divided by the remainders.
+    splits by percentages. Then the refund is divided by the remainders. An account that does not split any more may
+    have split this payment by its lines.
     """
-    if rules.mode is not SplitMode.METADATA or any(line.line_pieces <= 0 for line in lines):
+    if rules.mode is SplitMode.PERCENTAGES or any(line.line_pieces <= 0 for line in lines):
         return {}
     parts = [(line.line, Fraction(line.line.total) * line.pieces / line.line_pieces) for line in lines]
     try:

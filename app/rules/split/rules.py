@@ -6,7 +6,7 @@ Stored in ``MerchantAccount.split_rules``; neither staff nor a storefront ever c
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from typing import Annotated, Any, Literal
@@ -100,6 +100,10 @@ class SplitRules(BaseModel):
     def allows(self, who: str) -> bool:
         """Return whether money may go to that sub-merchant."""
         return not self.names or who in self.names
+
+    def allowing(self, others: Iterable[str]) -> "SplitRules":
+        """Return the rules by which those may have money too: whoever received some may have gone since."""
+        return self.model_copy(update={"names": {who: who for who in others} | self.names}) if self.names else self
 
     def name_of(self, who: str) -> str:
         """Return the display name of a sub-merchant."""

@@ -24,7 +24,7 @@ from tests.payments.split.market import (
     split_checkout,
     standing,
 )
-from tests.payments.split.people import MARKET, POTTER, SMITH
+from tests.payments.split.people import MARKET, NAMES, POTTER, SMITH, rules
 
 
 @pytest.fixture
@@ -156,6 +156,13 @@ class TestRefunding:
     async def test_of_an_account_that_splits_no_more_what_was_split_is_still_given_back_so(self, sold: Shop) -> None:
         await sold.services.accounts.change(sold.account.id, split_rules=None)
         assert shares(await refund(sold, TOTAL, "all", granted=granted_refund_event((MUGS, 1)))) == SHARES
+
+    @pytest.mark.parametrize("gone", ["by name", "with the rules"])
+    async def test_a_seller_who_has_gone_gives_back_what_was_theirs(self, sold: Shop, gone: str) -> None:
+        """The store works with the potter no more; nobody else pays for the potter's mug."""
+        without = rules(names={who: name for who, name in NAMES.items() if who != POTTER}).model_dump(mode="json")
+        await sold.services.accounts.change(sold.account.id, split_rules=without if gone == "by name" else None)
+        assert shares(await refund(sold, "100.00", "r", granted=granted_refund_event((MUGS, 1)))) == of(potter="100.00")
 
 
 class TestWaiting:
