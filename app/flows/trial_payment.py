@@ -90,7 +90,7 @@ def check_trial(account: MerchantAccount, trial: Trial) -> None:
     """Check what a person can correct. Raises RefusalError with all reasons, each with its field. Pure."""
     refusals = Refusals()
     refusals.collect(check_account, account, "", trial.currency)
-    refusals.collect(check_amount, trial.amount)
+    refusals.collect(check_amount, trial.amount, trial.currency)
     for field, value in _required(account, trial).items():
         refusals.collect(_require, field, value)
     typed = {"customer_email": trial.email, "customer_fname": trial.first_name, "customer_lname": trial.last_name}

@@ -159,7 +159,7 @@ def _link_amount(known: OrderPayments, wanted: Decimal | None) -> Decimal:
         raise RefusalError(RefusalCode.NOT_POSSIBLE, NOT_PAYABLE)
     if not known.to_pay:
         raise RefusalError(RefusalCode.NOT_POSSIBLE, ALL_PAID)
-    amount = check_amount(known.to_pay if wanted is None else wanted)
+    amount = check_amount(known.to_pay if wanted is None else wanted, known.order.channel.currency_code)
     if amount > known.to_pay:
         message = f"{known.to_pay} {known.order.channel.currency_code} is left to pay for this order: request no more."
         raise RefusalError(RefusalCode.INVALID_AMOUNT, message, "amount")

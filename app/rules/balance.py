@@ -15,6 +15,7 @@ from decimal import Decimal
 from app.core.payment import Operation, Payment, returned_of_payout
 from app.core.vocabulary import GIVES_A_PAYOUT_BACK, Flow, Kind, PaymentStatus, State
 from app.i18n.messages import LazyMessage, Money
+from app.rules.currencies import fraction_message
 from app.rules.details import Details
 from app.rules.refusal import RefusalCode, RefusalError
 from gateway_client.statuses import CodeKind, Status, explain
@@ -215,10 +216,11 @@ def _sum_of(
     return sum((each.amount for each in done if counts(each)), ZERO)
 
 
-def check_amount(amount: Decimal) -> Decimal:
+def check_amount(amount: Decimal, currency: str = "") -> Decimal:
     """Return an amount with exactly two decimals.
 
-    Raises RefusalError for one that is not above zero, above the largest amount, or has more than two decimals.
+    Raises RefusalError for one that is not above zero, above the largest amount, or has more than two decimals; or more
+    than its ``currency`` has, if that is given.
     """
     if amount <= 0:
         raise RefusalError(
@@ -226,18 +228,20 @@ def check_amount(amount: Decimal) -> Decimal:
         )
     if amount > LARGEST:
         raise RefusalError(
-            RefusalCode.INVALID_AMOUNT,
+            RefusalCode.AMOUNT_NOT_ACCEPTED,
             LazyMessage("The amount %(amount)s is larger than the largest that can be paid.", amount=amount),
             "amount",
         )
     if not has_whole_cents(amount):
         raise RefusalError(
-            RefusalCode.INVALID_AMOUNT,
+            RefusalCode.AMOUNT_NOT_ACCEPTED,
             LazyMessage(
                 "The amount %(amount)s has more than two decimal places; the gateway accepts two.", amount=amount
             ),
             "amount",
         )
+    if message := fraction_message(amount, currency):
+        raise RefusalError(RefusalCode.AMOUNT_NOT_ACCEPTED, message, "amount")
     return amount.quantize(CENT)
 
 

@@ -21,7 +21,6 @@ from app.flows.initialize import STORE_MOVED
 from app.reports.alerts.texts import ALERT_TEXTS
 from app.rules.issues import Issue, IssueCode
 from app.rules.refusal import (
-    AMOUNT_NOT_ACCEPTED,
     BUSY,
     DECLINED,
     DETAILS_NOT_ACCEPTED,
@@ -41,7 +40,6 @@ APP_ERROR = "APP_ERROR"
 STOREFRONT_CODES = (
     *RefusalCode,
     AMOUNT_CHANGED,
-    AMOUNT_NOT_ACCEPTED,
     APP_ERROR,
     BEING_CONFIRMED,
     BUSY,

@@ -15,6 +15,7 @@ from app.rules.addresses import PaymentPage
 from app.rules.balance import ZERO, Balance, balance, check_amount
 from app.rules.call_errors import KEYS_NOT_OPENED
 from app.rules.cards.card_form import holds_card_number
+from app.rules.currencies import fraction_message
 from app.rules.decision_context import DecisionContext, enqueue_note, raise_problem
 from app.rules.decisions.answer_window import (
     find_granted_refund,
@@ -85,10 +86,15 @@ def step_for(
     if amount <= 0:  # Saleor sends this when it believes that nothing is left (Saleor contract, A.2)
         message = _NOTHING_FOR_SALEOR[action] if possible else None
         raise RefusalError(RefusalCode.INVALID_AMOUNT, message or rejection_message(action, amount, current), "amount")
-    check_amount(amount)
+    _check_part(amount, possible, current.currency)
     if amount > possible:
         raise RefusalError(RefusalCode.NOT_POSSIBLE, rejection_message(action, amount, current), "amount")
     return Step(_KINDS[action], amount)
+
+
+def _check_part(amount: Decimal, possible: Decimal, currency: str) -> None:
+    """Check an amount of which ``possible`` is left: that may have cents, in spite of its currency."""
+    check_amount(amount, "" if fraction_message(possible, currency) else currency)
 
 
 def _charge_refund_step(charge_id: str, amount: Decimal, current: Balance) -> Step:
@@ -98,7 +104,7 @@ def _charge_refund_step(charge_id: str, amount: Decimal, current: Balance) -> St
         message = LazyMessage("The subscription of this payment has no such charge.")
         raise RefusalError(RefusalCode.NOT_POSSIBLE, message, "charge")
     if charge.refundable:
-        check_amount(amount)
+        _check_part(amount, charge.refundable, current.currency)
     if amount > charge.refundable or not charge.refundable:
         raise RefusalError(RefusalCode.NOT_POSSIBLE, charge_refund_rejection_message(amount, charge, current), "amount")
     return Step(Kind.REFUND, amount)

@@ -14,7 +14,7 @@ from app.i18n.messages import LazyMessage
 from app.rules.addresses import Addresses
 from app.rules.balance import check_amount
 from app.rules.references import order_id_of
-from app.rules.refusal import RefusalCode, RefusalError, Refusals
+from app.rules.refusal import RefusalCode, RefusalError, Refusals, shopper_message_of
 from app.rules.requests.description import attributes_of, description_of, payload_of
 from app.rules.requests.languages import base_language, page_language
 from app.rules.requests.storefront import (
@@ -171,6 +171,17 @@ def plan_hosted(
     return HostedPlan(terms, request)
 
 
+def _check_amount(event: TransactionInitializeSession | TransactionProcessSession) -> None:
+    """Check the amount; the shopper reads why another way to pay is needed. Raises RefusalError."""
+    try:
+        check_amount(event.action.amount, event.action.currency)
+    except RefusalError as refusal:
+        if refusal.code is RefusalCode.AMOUNT_NOT_ACCEPTED:
+            language = base_language(event.source.language_code)
+            refusal.shopper_message = shopper_message_of(refusal.code, language)
+        raise
+
+
 def terms_of(
     event: TransactionInitializeSession | TransactionProcessSession,
     account: MerchantAccount | None,
@@ -181,7 +192,7 @@ def terms_of(
     source = event.source
     account = check_account(account, source.channel.slug, event.action.currency)
     refusals = Refusals()
-    refusals.collect(check_amount, event.action.amount)
+    refusals.collect(_check_amount, event)
     data = refusals.collect(parse_data, event.data)
     stated_url = stated_return_url(event.data) if data is None else data.return_url
     return_url = refusals.collect(allowed_return_url, stated_url, account.storefront_origins)

@@ -14,6 +14,7 @@ from typing import Any
 from app.core.fact import PayoutFact
 from app.i18n.messages import LazyMessage, Money
 from app.rules.cards.card_form import PaymentInstrument, holds_card_number
+from app.rules.currencies import fraction_message
 from app.rules.dialects import dialect_of
 from app.store.tables import MerchantAccount
 from gateway_client.dialect import Inclusion
@@ -220,6 +221,8 @@ def _parse_amount(account: MerchantAccount, text: str) -> Decimal:
         raise _refusal(_NOT_AN_AMOUNT) from None
     if not 0 < amount <= LARGEST:
         raise _refusal(_NOT_AN_AMOUNT)
+    if message := fraction_message(amount, currency_of(account)):
+        raise _refusal(message)
     most = account.payout_most
     if most is not None and amount > most:
         message = LazyMessage(

@@ -14,6 +14,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TypeAlias
 
+from app.rules.currencies import smallest_unit
 from app.rules.refusal import RefusalCode, RefusalError
 from app.rules.split.rules import SplitMode, SplitRules, parse_sub_merchant
 from integration_base.amounts import CENT, format_amount
@@ -23,11 +24,6 @@ ZERO = Decimal("0.00")
 
 Shares: TypeAlias = dict[str, Decimal]
 Weights: TypeAlias = Mapping[str, Decimal | Fraction]
-_WHOLE = Decimal(1)
-# ISO 4217: currencies without a minor unit. The gateway takes two decimals at most, so nothing is finer than a cent.
-_WITHOUT_DECIMALS = frozenset(
-    "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF".split()  # noqa: SIM905 - a list of codes
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,15 +176,6 @@ def _refusal(message: str) -> RefusalError:
 
 class IndivisibleError(Exception):
     """The amount cannot be divided: no weight is above zero, or the limits together are less than the amount."""
-
-
-def smallest_unit(currency: str, *amounts: Decimal) -> Decimal:
-    """Return the unit that shares in a currency are multiples of: a cent, or one if the currency has no cents.
-
-    If an amount has cents in spite of its currency, the unit is a cent.
-    """
-    whole = currency in _WITHOUT_DECIMALS and all(amount == amount.to_integral_value() for amount in amounts)
-    return _WHOLE if whole else CENT
 
 
 def distribute(amount: Decimal, weights: Weights, unit: Decimal = CENT, *, rest_to: str | None = None) -> Shares:

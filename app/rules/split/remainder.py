@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
+from app.rules.currencies import smallest_unit
 from app.rules.refusal import RefusalError
 from app.rules.split.allocation import (
     IndivisibleError,
@@ -19,7 +20,6 @@ from app.rules.split.allocation import (
     add_shipping,
     distribute,
     distribute_within,
-    smallest_unit,
     total_of,
     worth_by_owner,
 )

@@ -312,7 +312,6 @@ async def test_a_payment_paid_in_full_by_another_amount_is_never_a_success(shop:
 _PHONE = "+380501234567"
 REFUSED = [
     ("INVALID_AMOUNT", "amount", {"amount": "0"}),
-    ("INVALID_AMOUNT", "amount", {"amount": "569.505"}),
     ("CHANNEL_NOT_MAPPED", None, {"sourceObject": source_object(channel={"slug": "pln", "currencyCode": "PLN"})}),
     ("CURRENCY_NOT_SUPPORTED", None, {"currency": "PLN"}),
     ("INVALID_DATA", "data", {"data": "a text"}),
@@ -358,6 +357,19 @@ class TestRefusedBeforeAnything:
         assert answer.message == error_of(answer)["message"]
         assert "4242424242424242" not in str(answer.dump())
         assert shop.gateway.requests == []
+        assert await shop.find_aggregate() is None
+
+    @pytest.mark.parametrize(("amount", "currency"), [("1.234", "KWD"), ("569.505", "UAH"), ("100.50", "JPY")])
+    async def test_an_amount_that_cannot_be_paid_is_never_called_paid(
+        self, shop: Shop, amount: str, currency: str
+    ) -> None:
+        """INVALID_AMOUNT means to the payment button, and to storefronts like it, that nothing is left to pay."""
+        await shop.services.accounts.change(shop.account.id, currencies=["UAH", "KWD", "JPY"])
+        answer = await shop.begin(amount=amount, currency=currency)
+        assert (answer.result, error_of(answer)["code"]) == ("CHARGE_FAILURE", "AMOUNT_NOT_ACCEPTED")
+        assert error_of(answer)["message"].startswith("Магазин не може прийняти")  # for the shopper
+        assert amount in (answer.message or "")  # for staff
+        assert "amountToPay" not in error_of(answer)
         assert await shop.find_aggregate() is None
 
     @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """A refusal says how the payment stands, with amounts, and what to do instead. Pure."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -128,3 +129,16 @@ def test_there_are_words_for_every_standing(
     now = balance(flow, [an_operation(Kind.CREATE, state, HUNDRED), *others])
     if action not in now.actions:
         assert rejection_message(action, HUNDRED, now).endswith(".")
+
+
+@pytest.mark.law(14)
+def test_a_part_of_yen_is_whole_unless_what_is_left_is_not() -> None:
+    """Saleor rounds the report of 50.50 JPY to 50: the books would part without a word."""
+    whole, odd = (
+        balance(AT_ONCE, [replace(op(Kind.CREATE, State.SUCCESS, amount), currency="JPY")])
+        for amount in ("100.00", "100.50")
+    )
+    with pytest.raises(RefusalError, match="JPY have no decimals"):
+        step_for(REFUND, Decimal("50.50"), whole)
+    assert step_for(REFUND, Decimal("50.00"), whole).amount == 50
+    assert step_for(REFUND, Decimal("100.50"), odd).amount == Decimal("100.50")

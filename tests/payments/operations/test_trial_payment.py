@@ -182,7 +182,7 @@ async def test_another_amount_than_was_asked_is_a_problem_here_too(shop: Shop) -
     ("different", "code"),
     [
         ({"amount": Decimal(0)}, RefusalCode.INVALID_AMOUNT),
-        ({"amount": Decimal("1.001")}, RefusalCode.INVALID_AMOUNT),
+        ({"amount": Decimal("1.001")}, RefusalCode.AMOUNT_NOT_ACCEPTED),
         ({"currency": "EUR"}, RefusalCode.CURRENCY_NOT_SUPPORTED),
         ({"email": ""}, RefusalCode.INVALID_DATA),
         ({"phone": ""}, RefusalCode.INVALID_DATA),

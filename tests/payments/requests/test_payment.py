@@ -54,7 +54,7 @@ def test_exactly_the_amounts_of_money_are_taken(amount: Decimal) -> None:
         return
     with pytest.raises(RefusalError) as refused:
         check_amount(amount)
-    assert refused.value.code is RefusalCode.INVALID_AMOUNT
+    assert refused.value.code is (RefusalCode.AMOUNT_NOT_ACCEPTED if amount > 0 else RefusalCode.INVALID_AMOUNT)
 
 
 @pytest.mark.threat("tampered-amount")
@@ -62,7 +62,18 @@ def test_exactly_the_amounts_of_money_are_taken(amount: Decimal) -> None:
 def test_a_huge_amount_is_refused_in_words(amount: str) -> None:
     with pytest.raises(RefusalError) as refused:
         check_amount(Decimal(amount))
-    assert refused.value.code is RefusalCode.INVALID_AMOUNT
+    assert refused.value.code is RefusalCode.AMOUNT_NOT_ACCEPTED
+
+
+@pytest.mark.law(14)
+@pytest.mark.parametrize(("amount", "currency"), [("100.50", "JPY"), ("0.01", "KRW"), ("99.99", "RSD")])
+def test_an_amount_finer_than_saleor_counts_in_its_currency_is_refused(amount: str, currency: str) -> None:
+    """Saleor rounds reports to the unit of the currency: what is paid would not be what is booked."""
+    with pytest.raises(RefusalError) as refused:
+        planned(an_account(currencies=[currency]), amount=amount, currency=currency)
+    assert refused.value.code is RefusalCode.AMOUNT_NOT_ACCEPTED
+    assert currency in refused.value.message
+    assert planned(an_account(currencies=[currency]), amount="100.00", currency=currency).request.amount == 100
 
 
 @pytest.mark.threat("tampered-amount")

@@ -56,6 +56,12 @@ def test_what_is_typed_is_read_without_space_around_it_and_in_the_accounts_first
     assert terms.recipient.recipient_city is None
 
 
+def test_yen_are_paid_out_whole() -> None:
+    yen = an_account(currencies=["JPY"])
+    assert refused(yen, amount="100.50") == {"amount": "Amounts in JPY have no decimals, so 100.50 is not possible."}
+    assert read(yen, amount="100.00").amount == 100
+
+
 def test_everything_that_is_wrong_is_told_at_once() -> None:
     wrong = refused(
         amount="a lot",

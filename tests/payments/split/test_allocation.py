@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.rules.currencies import smallest_unit
 from app.rules.refusal import RefusalCode, RefusalError
 from app.rules.split.allocation import (
     Basket,
@@ -15,7 +16,6 @@ from app.rules.split.allocation import (
     allocate,
     distribute,
     distribute_within,
-    smallest_unit,
     total_of,
 )
 from tests.payments.split.people import MARKET, POTTER, SMITH, WEAVER, rules

@@ -1,0 +1,31 @@
+"""The smallest unit of a currency, as Saleor counts: it rounds what is reported to it to that unit. Pure."""
+
+from decimal import Decimal
+
+from babel.numbers import get_currency_precision
+
+from app.i18n.messages import LazyMessage
+from integration_base.amounts import CENT, format_amount
+
+_WHOLE = Decimal(1)
+
+
+def smallest_unit(currency: str, *amounts: Decimal) -> Decimal:
+    """Return the unit that amounts of a currency are multiples of: a cent, or one if the currency has no cents.
+
+    If one of ``amounts`` has cents in spite of its currency, the unit is a cent. The gateway takes two decimals at
+    most, so nothing is finer.
+    """
+    whole = get_currency_precision(currency) == 0 and all(amount == amount.to_integral_value() for amount in amounts)
+    return _WHOLE if whole else CENT
+
+
+def fraction_message(amount: Decimal, currency: str) -> LazyMessage | None:
+    """Return why an amount is finer than its currency; None if it is not."""
+    if not amount % smallest_unit(currency):
+        return None
+    return LazyMessage(
+        "Amounts in %(currency)s have no decimals, so %(amount)s is not possible.",
+        currency=currency,
+        amount=format_amount(amount),
+    )
