@@ -25,7 +25,7 @@ from app.rules.refusal import RefusalCode, RefusalError, combine
 from app.rules.split.allocation import ZERO, IndivisibleError, Shares, allocate, owner_of, total_of
 from app.rules.split.fiscal_products import fiscal_details
 from app.rules.split.products import DELIVERY, article_of, basket_of, granted_lines, line_of, products_of
-from app.rules.split.remainder import divide_capture, divide_refund, granted_worth
+from app.rules.split.remainder import divide_capture, divide_refund, granted_worth, worth_of_recipients
 from app.rules.split.rules import RulesError, SplitMode, SplitRules, names_of, read_rules
 from app.rules.split.standing import allocated_shares, chosen_shares, is_split, standing_of, unclaimed_shares
 from app.store.tables import MerchantAccount
@@ -89,8 +89,9 @@ def for_refund(aggregate: PaymentAggregate, amount: Decimal, request: ActionRequ
     if chosen is not None:
         details = RequestDetails(chosen_shares=chosen)
     elif request.granted is not None:
-        rules = rules_of(account).allowing(allocated_shares(aggregate))
-        details = RequestDetails(line_worth=_granted_worth(rules, request.granted, request.order))
+        received = allocated_shares(aggregate)
+        worth = _granted_worth(rules_of(account).allowing(received), request.granted, request.order)
+        details = RequestDetails(line_worth=_quantize_worth(worth_of_recipients(worth, received).items()))
     divided = _with_shares(aggregate, Kind.REFUND, amount, fiscal, details=details, names=names_of(account.split_rules))
     if chosen is not None:
         aggregate.payment.next_refund_split = None
@@ -217,11 +218,11 @@ def check_choice(
         raise combine(refusals)
 
 
-def _granted_worth(rules: SplitRules, granted: GrantedRefund, order: Order | None) -> dict[str, Decimal]:
+def _granted_worth(rules: SplitRules, granted: GrantedRefund, order: Order | None) -> dict[str, Fraction]:
     lines = granted_lines(granted, rules.metadata_key)
     included = granted.shipping_costs_included and order is not None and order.shipping_price is not None
     shipping = order.shipping_price.gross.amount if included and order and order.shipping_price else ZERO
-    return _quantize_worth(granted_worth(rules, lines, shipping=shipping).items())
+    return granted_worth(rules, lines, shipping=shipping)
 
 
 def _quantize_worth(worth: Iterable[tuple[str, Fraction]]) -> dict[str, Decimal]:

@@ -115,3 +115,18 @@ def granted_worth(rules: SplitRules, lines: Sequence[GrantedLine], *, shipping: 
         return add_shipping(rules, worth_by_owner(rules, parts), shipping)
     except RefusalError:
         return {}
+
+
+def worth_of_recipients(worth: Mapping[str, Fraction], received: Mapping[str, Decimal]) -> dict[str, Fraction]:
+    """Return the worth of granted lines by those who received money of the payment.
+
+    What belongs to others, because a product or the shipping is somebody else's by now, is divided by what each
+    received: nobody alone gives back what was another's. Empty when all of it belongs to others.
+    """
+    known = {who: value for who, value in worth.items() if received.get(who)}
+    rest, whole = sum(worth.values(), Fraction()) - sum(known.values(), Fraction()), total_of(received.values())
+    if not known or not rest:
+        return known
+    return {
+        who: known.get(who, Fraction()) + rest * Fraction(amount) / Fraction(whole) for who, amount in received.items()
+    }

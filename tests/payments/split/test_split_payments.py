@@ -24,7 +24,7 @@ from tests.payments.split.market import (
     split_checkout,
     standing,
 )
-from tests.payments.split.people import MARKET, NAMES, POTTER, SMITH, rules
+from tests.payments.split.people import MARKET, NAMES, POTTER, SMITH, WEAVER, rules
 
 
 @pytest.fixture
@@ -156,6 +156,20 @@ class TestRefunding:
     async def test_of_an_account_that_splits_no_more_what_was_split_is_still_given_back_so(self, sold: Shop) -> None:
         await sold.services.accounts.change(sold.account.id, split_rules=None)
         assert shares(await refund(sold, TOTAL, "all", granted=granted_refund_event((MUGS, 1)))) == SHARES
+
+    async def test_what_nobody_here_received_is_not_taken_from_the_seller_of_another_line(self, sold: Shop) -> None:
+        """The weaver sells the mugs now: the smith gives back a lamp, and of the mug no more than everybody."""
+        lamp, mug = line("Lamp", "199.50", SMITH, 2), line("Mugs", "300.00", WEAVER, 3)
+        granted = granted_refund_event((lamp, 1), (mug, 1))
+        part = of(market="12.29", potter="52.68", smith="134.78")
+        assert shares(await refund(sold, "199.75", "r", granted=granted)) == part
+
+    async def test_shipping_is_not_given_back_by_a_seller_when_another_one_ships_now(self, sold: Shop) -> None:
+        changed = rules(shipping=WEAVER).model_dump(mode="json")
+        await sold.services.accounts.change(sold.account.id, split_rules=changed)
+        granted = granted_refund_event((MUGS, 1), shipping=True)
+        part = of(market="8.60", potter="136.88", smith="24.52")
+        assert shares(await refund(sold, "170.00", "r", granted=granted)) == part
 
     @pytest.mark.parametrize("gone", ["by name", "with the rules"])
     async def test_a_seller_who_has_gone_gives_back_what_was_theirs(self, sold: Shop, gone: str) -> None:
