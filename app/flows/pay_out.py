@@ -15,7 +15,7 @@ from app.flows.initialize import creation_intent
 from app.i18n.messages import LazyMessage
 from app.rules.cards.card_form import PaymentInstrument
 from app.rules.references import order_id_of
-from app.rules.requests.payout import PayoutBegun, PayoutRefusedError, PayoutTerms, payout_request
+from app.rules.requests.payout import PayoutBegun, PayoutRefusedError, PayoutTerms, currency_of, payout_request
 from app.services import Services
 from app.store.aggregates import ByTransaction
 from app.store.payouts import total_paid_out_since
@@ -117,9 +117,9 @@ async def find_payout(services: Services, installation_id: int, key: str) -> Pay
 
 
 async def paid_out_last_day(services: Services, account: MerchantAccount) -> Decimal:
-    """Return the amount that an account has paid out in the last 24 hours, or may have."""
+    """Return the amount that an account has paid out in the last 24 hours, or may have, in its payouts' currency."""
     async with services.database.transaction() as session:
-        return await total_paid_out_since(session, account.id, services.now() - A_DAY)
+        return await total_paid_out_since(session, account.id, currency_of(account), services.now() - A_DAY)
 
 
 def _new_payment(services: Services, account: MerchantAccount, payout: ConfirmedPayout, request: Request) -> NewPayment:

@@ -55,8 +55,8 @@ async def payouts_for(session: AsyncSession, payment_ids: Collection[int | None]
     return await _records(session, rows)
 
 
-async def total_paid_out_since(session: AsyncSession, account_id: str, since: datetime) -> Decimal:
-    """Return the total that an account has paid out since then, or may have: all payouts that have not failed.
+async def total_paid_out_since(session: AsyncSession, account_id: str, currency: str, since: datetime) -> Decimal:
+    """Return the total in a currency that an account has paid out since then, or may have: what has not failed.
 
     What has come back of a payout is not out any more; never more than was paid out.
     """
@@ -71,6 +71,7 @@ async def total_paid_out_since(session: AsyncSession, account_id: str, since: da
         .join(Payout, col(Payout.payment_id) == col(Operation.payment_id))
         .where(
             col(Payout.account_id) == account_id,
+            col(Operation.currency) == currency,
             col(Payout.confirmed_at) > since,
             or_(may_be_out, has_come_back),
         )

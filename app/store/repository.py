@@ -245,10 +245,11 @@ async def _insert_within_limits(
     answers: list[PaymentAggregate | Exception] = []
     for insertion in many:
         limit, account = insertion.new.limit, accounts[insertion.new.payment.account_id]
+        currency = insertion.new.payment.currency
         too_much = (
             None
             if limit is None
-            else limit.decide(account, await total_paid_out_since(session, account.id, limit.since))
+            else limit.decide(account, await total_paid_out_since(session, account.id, currency, limit.since))
         )
         if too_much is not None and not await _is_recorded(session, insertion.new.payment):
             answers.append(too_much)

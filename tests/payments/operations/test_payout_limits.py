@@ -66,6 +66,18 @@ async def test_what_another_account_pays_out_does_not_count(shop: Shop, of_the_o
     assert alike == [1, 0]  # nor is it warned of as the same payout
 
 
+async def test_what_was_paid_out_in_another_currency_is_not_added(shop: Shop) -> None:
+    """The owner has chosen another currency for payouts, and their limits are in that one since."""
+    assert await pays_out(shop, "1000.00") == "paid out"
+    shop.account = await shop.services.accounts.change(shop.account.id, currencies=["EUR", "UAH"])
+    assert await paid_out_last_day(shop.services, shop.account) == 0
+    terms = replace(a_payout(shop, "40.00").terms, currency="EUR")
+    wish = a_payout(shop, terms=terms)
+    shop.gateway.will_answer(json_reply(payout_record(wish, currency="EUR")))
+    assert standing(await pay_out(shop.services, shop.account, wish)) == "paid out"
+    assert await paid_out_last_day(shop.services, shop.account) == Decimal("40.00")
+
+
 async def test_each_account_of_a_store_pays_out_up_to_its_own_limit(shop: Shop) -> None:
     assert await pays_out(shop, "1000.00") == "paid out"
     other = replace(shop, account=await add_second_account(shop))
