@@ -5,7 +5,9 @@ from decimal import Decimal
 import pytest
 from playwright.async_api import Browser, expect
 
+from app.core.vocabulary import Kind, State
 from integration_base_tests.loopback import json_reply
+from tests.commands.books import operation
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient
 from tests.dashboard.framing import dashboard_of, sign_in
@@ -31,6 +33,39 @@ async def test_badges_never_touch(browser: Browser, staff_client: StaffClient, p
         for width in ("30rem", "8rem"):  # beside each other, below each other
             await row.evaluate("(row, width) => { row.style.width = width; }", width)
             assert await row.evaluate(_APART) >= 4
+
+
+_LINES = """parts => parts.map(part => {
+  const text = document.createRange();
+  text.selectNodeContents(part);
+  return new Set([...text.getClientRects()].map(({ top }) => Math.round(top))).size;
+})"""
+
+
+# As wide as on a screen of 1280 pixels beside the menu of Saleor's own Dashboard, which is wider than the played one's.
+@pytest.mark.parametrize("width", [1228, 360])
+async def test_a_chip_and_a_channel_stand_in_one_line(browser: Browser, staff_client: StaffClient, width: int) -> None:
+    """In Ukrainian too, where two things are said of a payment; what cannot stand beside each other stands below."""
+    refunded = operation(Kind.REFUND, amount=Decimal("1.00"))
+    refunding = operation(Kind.REFUND, State.PENDING, idempotency_key="second", amount=Decimal("1.00"))
+    paid = operation(details={"card_mask": "555555******4444"}, amount=Decimal("1234567.90"))
+    await staff_client.payment(
+        1,
+        amount=Decimal("1234567.90"),
+        wallet="applepay",
+        channel="default-channel",
+        operations=[paid, refunded, refunding],
+    )
+    async with dashboard_of(browser, staff_client.app, "/payments", width=width) as (page, frame):
+        await page.evaluate("setLocale('uk')")
+        await sign_in(page, staff_client.token())
+        chips = frame.locator(".payments .badge")
+        await expect(chips).to_have_text(["частково повернено", "повернення триває"])
+        assert await chips.evaluate_all(_LINES) == [1, 1]
+        channel = frame.locator(".payments td").last
+        await expect(channel).to_have_text("default-channel")
+        assert await channel.evaluate_all(_LINES) == [1]
+        assert await frame.locator("html").evaluate("html => html.scrollWidth - html.clientWidth") == 0
 
 
 _MIDDLES = """header => [...header.children].map(part => {

@@ -2,16 +2,19 @@
 
 import re
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import httpx2
 import pytest
 
+from app.web import dashboard
 from app.web.dashboard.router import create_dashboard_router
 from app.web.framing import ANY_DASHBOARD, frame_ancestors_directive
 from app.web.security_headers import SecureApp
 from app.web.static import static_files
 
 SALEOR = "https://store.example.com/graphql/"
+TEMPLATES = Path(dashboard.__file__).parent / "templates"
 
 
 @pytest.fixture
@@ -95,3 +98,17 @@ async def test_whatever_the_page_links_is_published() -> None:
         assert [each.rpartition(".")[2] for each in linked] == ["png", "css", "js"]
         for each in linked:
             assert (await visitor.get(each)).status_code == 200, each
+
+
+def test_every_table_shows_its_rows_as_cards_on_a_phone() -> None:
+    """Or as bars, which are as narrow as they have to be. Laid out as cards, it is a table only by its roles."""
+    tables = {
+        (path.name, table)
+        for path in TEMPLATES.rglob("*.html")
+        for table in re.findall(r"<table.*?</table>", path.read_text(), re.DOTALL)
+    }
+    assert len(tables) > 5
+    for name, table in tables:
+        if not table.startswith('<table class="bars'):
+            assert re.match(r'<table class="(\w+ )?stacked" role="table">', table), name
+            assert not re.search(r"<(thead|tbody|tr|th|td)\b(?![^>]* role=)", table), name

@@ -106,9 +106,21 @@ async def wrong_language(frame: Frame, look: Look) -> list[str]:
     return found + [f"an amount of another language: {text}" for text in fields if other in text]
 
 
+_SCROLLED_SIDEWAYS = """() => [...document.querySelectorAll("body *")].filter((part) => {
+  const { overflowX } = getComputedStyle(part);
+  return (overflowX === "auto" || overflowX === "scroll") && part.scrollWidth > part.clientWidth;
+}).map((part) => part.outerHTML.slice(0, 80))"""
+
+
 async def too_wide(frame: Frame) -> list[str]:
-    wide = await frame.evaluate("() => document.documentElement.scrollWidth - document.documentElement.clientWidth")
-    return [f"{wide} pixels too wide"] if wide else []
+    """Nothing is wider than its page; on a phone nothing is scrolled sideways within it either."""
+    wide, seen = await frame.evaluate(
+        "() => [document.documentElement.scrollWidth - document.documentElement.clientWidth, innerWidth]"
+    )
+    found = [f"{wide} pixels too wide"] if wide else []
+    if seen <= PHONE["width"]:
+        found += [f"scrolled sideways: {part}" for part in await frame.evaluate(_SCROLLED_SIDEWAYS)]
+    return found
 
 
 async def pages_of(app_under_test: AppUnderTest, *, framed: bool) -> list[str]:
