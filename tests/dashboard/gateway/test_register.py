@@ -181,3 +181,14 @@ async def test_a_file_is_saved_when_it_is_whole_and_only_then(
         await expect(frame.get_by_role("alert")).to_contain_text("nothing was saved")
         await expect(frame.locator("output")).to_have_text("")
         assert complaints == []
+
+
+@one_database
+@pytest.mark.parametrize("path", ["/register", "/balances"])
+async def test_a_store_without_an_account_is_led_to_one(staff_client: StaffClient, path: str) -> None:
+    assert await staff_client.services.accounts.remove(staff_client.shop.account.id)
+    for permissions, links in ((("HANDLE_PAYMENTS", "MANAGE_APPS"), 1), (("HANDLE_PAYMENTS",), 0)):
+        staff_client.permissions = permissions
+        page = (await staff_client.see(path)).text
+        assert "This store has no merchant account yet." in page
+        assert page.count(">Connect a merchant account</a>") == links

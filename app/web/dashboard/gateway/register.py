@@ -26,7 +26,7 @@ from app.reports.register import USUAL_FIELDS, Form, RegisterProgress, RegisterQ
 from app.services import Services
 from app.store.tables import MerchantAccount
 from app.web.dashboard.form import InvalidFieldsError, read_form_fields
-from app.web.dashboard.navigation import BALANCES
+from app.web.dashboard.navigation import BALANCES, SET_UP
 from app.web.dashboard.renderer import Renderer
 from app.web.dashboard.sheet_response import style_of
 from app.web.dashboard.staff import AnyStaff, Staff, http_error
@@ -93,6 +93,7 @@ class RegisterParts:
             methods=list(Method),
             fields=list(RegisterColumn),
             usual=USUAL_FIELDS,
+            sets_up=staff.permissions >= SET_UP.permissions,
         )
 
     async def _download(self, request: Request, staff: AnyStaff) -> StreamingResponse:
