@@ -90,12 +90,20 @@ async function show(path, { fields: posted = null, action = null, focus = true, 
   fill(part, language, focus);
 }
 
-/** Show why something failed: in the form where there are several invalid fields, otherwise at the top of the page. */
+/**
+ * Show why something failed: in the form where there are several invalid fields, otherwise at the top of the page. In a
+ * dialog a single field is in sight: what is said beside it is not said above it too.
+ */
 function refuse(form, message, fields) {
   const title = root.dataset.wrong;
-  if (form && showFieldErrors(content, form, fields, { title, message })) {
+  const summed = form && showFieldErrors(content, form, fields, { title, message });
+  const beside = form?.closest("dialog") && form.querySelector(".wrong");
+  if (summed) {
     warn("");
     notifyOfError(title.replace(/:$/, ".")); // no list follows there
+  } else if (beside?.textContent === message) {
+    warn("");
+    beside.setAttribute("role", "alert");
   } else warn(message);
 }
 

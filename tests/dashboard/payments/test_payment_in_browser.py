@@ -121,6 +121,8 @@ async def test_an_error_in_a_dialog_is_said_there_and_not_over_its_buttons(
         told = form.get_by_role("alert").filter(visible=True)
         await expect(told).to_have_count(1)
         await expect(told.get_by_role("listitem")).to_have_count(len(fields) if len(fields) > 1 else 0)
+        if len(fields) == 1:  # and it is said once: the field is in sight
+            assert (await form.inner_text()).count(await told.inner_text()) == 1
         assert await messages_of(page, "notification") == []
     assert shop.gateway.calls == []
 
