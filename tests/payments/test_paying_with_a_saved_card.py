@@ -342,6 +342,18 @@ async def test_a_card_that_the_gateway_takes_no_more_is_declined_clearly_and_lis
     assert await deletes(keeping, card_id) == {"result": "SUCCESSFULLY_DELETED"}
 
 
+async def test_a_card_stays_offered_when_something_else_is_refused(keeping: Shop) -> None:
+    """A payment, for another reason than its card; and the refund of one, even with the code of an expired card."""
+    card_id = await card_of_olena(keeping)
+    keeping.gateway.will_answer(refusal_reply("The terminal is closed", "P-412"))
+    assert (await pay_with(keeping, card_id)).result == "CHARGE_FAILURE"
+    keeping.transaction = keeping.saleor.new_transaction()
+    keeping.gateway.will_answer(json_reply(direct(keeping)), refusal_reply("Card expired", "4001"))
+    assert (await pay_with(keeping, card_id)).result == "CHARGE_SUCCESS"
+    assert (await keeping.request_action("REFUND", TOTAL)).result == "REFUND_FAILURE"
+    assert len(await listed(keeping)) == 1
+
+
 async def test_a_card_that_is_kept_anew_is_good_again_whatever_is_repeated(keeping: Shop) -> None:
     card_id = await card_of_olena(keeping)
     failed = direct(keeping, "failure", status_code="4144")
