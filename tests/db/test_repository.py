@@ -210,10 +210,12 @@ def _raises_a_problem(aggregate: PaymentAggregate) -> None:
 async def test_a_step_that_changed_something_before_it_refused_leaves_nothing_behind(
     database: Database, account: MerchantAccount, change: Callable[[PaymentAggregate], None]
 ) -> None:
+    """Also when it concerns two attempts to pay the same, and has changed one of them."""
     one, two = [await written(database, account, number) for number in (1, 2)]
     payments, which = PaymentRepository(database), ById(row_id_of(one.payment))
 
-    def refuses(aggregate: PaymentAggregate) -> None:
+    def refuses(aggregate: PaymentAggregate, attempts: Sequence[PaymentAggregate]) -> None:
+        assert len(attempts) == 2
         change(aggregate)
         raise RuntimeError("this is not possible")
 
@@ -223,9 +225,11 @@ async def test_a_step_that_changed_something_before_it_refused_leaves_nothing_be
     first = asyncio.create_task(payments.record(ById(0), Change(moves)))
     await asyncio.sleep(0)
     answers = await asyncio.gather(
-        first, payments.record(which, Change(refuses)), payments.record(ById(row_id_of(two.payment)), Change(moves)),
+        first,
+        payments.record_of_attempt(which, debt_of(one), AttemptChange(refuses)),
+        payments.record(ById(row_id_of(two.payment)), Change(moves)),
         return_exceptions=True,
-    )  # fmt: skip
+    )
     assert [type(answer) for answer in answers] == [PaymentNotFoundError, RuntimeError, type(None)]
     before, after = one, await payments.find(which)
     assert after is not None
