@@ -100,9 +100,9 @@ def check_trial(account: MerchantAccount, trial: Trial) -> None:
 
 
 def _required(account: MerchantAccount, trial: Trial) -> Mapping[str, object]:
-    """Return the fields that the gateway requires of this merchant's shoppers."""
+    """Return the fields that the gateway or the merchant requires of the shoppers."""
     required: dict[str, object] = {"customer_email": trial.email, "customer_phone": trial.phone}
-    if account.sector != Sector.GENERAL:
+    if account.names_required or account.sector != Sector.GENERAL:
         required |= {"customer_fname": trial.first_name, "customer_lname": trial.last_name}
     if account.sector == Sector.MICROFINANCE:
         required["customer_birthday"] = trial.birthday

@@ -1,7 +1,9 @@
 """A trial: a payment like any other under every law of money, and Saleor never hears of it."""
 
 from dataclasses import replace
+from datetime import date
 from decimal import Decimal
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -199,10 +201,24 @@ async def test_what_cannot_be_is_refused_before_anything_is_recorded(
         assert (await session.exec(select(Payment))).all() == []
 
 
-async def test_merchants_of_some_sectors_must_say_more(shop: Shop) -> None:
-    account = await shop.services.accounts.change(shop.account.id, sector="microfinance")
-    with pytest.raises(RefusalError, match="date of birth"):
-        await begin_trial(shop.services, account, a_trial())
+@pytest.mark.parametrize(
+    ("merchant", "different", "field"),
+    [
+        ({"sector": "microfinance"}, {}, "customer_birthday"),
+        ({"sector": "microfinance"}, {"birthday": date(1991, 8, 24), "amount": Decimal(50000)}, "customer_tax_id"),
+        ({"sector": "gambling"}, {"last_name": ""}, "customer_lname"),
+        ({"names_required": True}, {"first_name": ""}, "customer_fname"),
+    ],
+)
+async def test_what_only_some_merchants_require_is_refused_where_it_is_missing(
+    shop: Shop, merchant: dict[str, Any], different: dict[str, object], field: str
+) -> None:
+    account = await shop.services.accounts.change(shop.account.id, **merchant)
+    with pytest.raises(RefusalError) as refusal:
+        await begin_trial(shop.services, account, a_trial(**different))
+    assert refusal.value.field == field
+    async with shop.services.database.transaction() as session:
+        assert (await session.exec(select(Payment))).all() == []
 
 
 async def test_an_account_that_is_switched_off_is_not_tried(shop: Shop) -> None:
