@@ -484,6 +484,15 @@ class TestEvents:
         assert (event.type, event.psp_reference, event.amount) == ("INFO", ORDER, Decimal(0))
         assert event.available_actions == ["CANCEL"]
 
+    @pytest.mark.parametrize(("kind", "noted"), [(Kind.CREATE, [f"{ORDER}-pending"]), (Kind.REFUND, [])])
+    def test_only_of_a_payment_that_left_its_page_is_it_noted(self, kind: Kind, noted: list[str]) -> None:
+        """It can no longer be cancelled; a refund that goes from one open state to the next changes no action."""
+        refund = an_operation(Kind.REFUND, State.INIT, operation_id="refund-1")
+        others = [refund] if kind is Kind.REFUND else []
+        aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS if others else State.INIT, *others)
+        apply(aggregate, POS, [observation(kind, State.PENDING, gateway_id="refund-1")], decision_context())
+        assert [event.psp_reference for event in aggregate.events] == noted
+
     def test_a_message_is_cut_where_saleor_would_cut_it(self) -> None:
         aggregate = an_aggregate(Flow.CHARGE, State.INIT)
         apply(aggregate, POS, [observation(Kind.CREATE, State.FAILURE, message="x" * 2000)], decision_context())
