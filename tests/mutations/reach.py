@@ -31,27 +31,16 @@ _ENTERED = ""  # in place of a line: the function was called
 _IN_AN_EXPRESSION = re.compile(r"(\.<locals>\.<\w+>)+$")  # a comprehension or lambda is part of its function
 _reached: dict[str, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
 _seconds: dict[str, float] = {}
+_seen: set[tuple[CodeType, int | None]] = set()  # by the running test; a thread may have been started by an earlier one
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """Note the lines that are run from the test's set-up to its end."""
-    seen: set[tuple[CodeType, int | None]] = set()
-
-    def line(frame: FrameType, event: str, _: object) -> Any:
-        if event == "line":
-            seen.add((frame.f_code, frame.f_lineno))
-        return line
-
-    def called(frame: FrameType, event: str, _: object) -> Any:
-        if event != "call" or not frame.f_code.co_filename.startswith(_PREFIXES):
-            return None
-        seen.add((frame.f_code, None))
-        return line
-
+    _seen.clear()
     began, before = time.monotonic(), sys.gettrace()
-    threading.settrace(called)
-    sys.settrace(called)
+    threading.settrace(_called)
+    sys.settrace(_called)
     try:
         return (yield)
     finally:
@@ -59,10 +48,23 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
         threading.settrace(before)
         number = len(_seconds)
         _seconds[item.nodeid] = time.monotonic() - began
-        for code, lineno in seen:
+        for code, lineno in _seen.copy():
             text = _ENTERED if lineno is None else linecache.getline(code.co_filename, lineno).strip()
             path = Path(code.co_filename).relative_to(REPOSITORY)
             _reached[f"{path}:{_IN_AN_EXPRESSION.sub('', code.co_qualname)}"][text].add(number)
+
+
+def _called(frame: FrameType, event: str, _: object) -> Any:
+    if event != "call" or not frame.f_code.co_filename.startswith(_PREFIXES):
+        return None
+    _seen.add((frame.f_code, None))
+    return _line
+
+
+def _line(frame: FrameType, event: str, _: object) -> Any:
+    if event == "line":
+        _seen.add((frame.f_code, frame.f_lineno))
+    return _line
 
 
 def pytest_sessionfinish() -> None:
