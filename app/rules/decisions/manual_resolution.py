@@ -77,9 +77,6 @@ class OperationSettled(Fact[PaymentAggregate]):
         _check(aggregate, operation, self.decision, amount, context)
         moves = self.decision.state is not operation.state
         turns = operation.kind is Kind.DISPUTE and operation.state.final and amount != operation.amount
-        moves = moves or turns
-        if moves and operation.state.final:
-            operation.state = State.UNKNOWN
         operation.decision = {
             "state": self.decision.state.value,
             "amount": str(amount),
@@ -89,7 +86,8 @@ class OperationSettled(Fact[PaymentAggregate]):
         }
         operation.next_poll_at = None
         message = f"Settled by {self.decision.by}: {self.decision.reason}"
-        if moves:
+        if moves or turns:
+            operation.state = State.UNKNOWN  # nothing is concluded of what has ended
             operation.contradicted = False
             if self.decision.state is State.SUCCESS:
                 operation.amount = amount

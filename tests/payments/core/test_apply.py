@@ -291,8 +291,9 @@ class TestADeclinedCardBesideOneThatIsPending:
 
     def test_the_payment_fails_with_the_last_card(self) -> None:
         aggregate = self._pending()
-        apply(aggregate, POS, [self.DECLINED, replace(self.PENDING, state=State.FAILURE)], decision_context())
-        assert aggregate.create.state is State.FAILURE
+        declined = replace(self.DECLINED, message="the second card was declined")
+        apply(aggregate, POS, [declined, replace(self.PENDING, state=State.FAILURE)], decision_context())
+        assert (aggregate.create.state, aggregate.create.message) == (State.FAILURE, declined.message)
 
     def test_the_payment_fails_when_the_gateway_shows_no_other(self) -> None:
         """What a look-up of the whole order does not show any more is not waited for."""

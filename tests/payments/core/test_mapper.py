@@ -60,6 +60,22 @@ def test_forward_only(kind: Kind, before: State, after: State, inferred: bool) -
 
 
 @pytest.mark.law(7)
+@pytest.mark.parametrize(
+    ("seen", "amount", "turns"),
+    [
+        (State.SUCCESS, "100.00", False),
+        (State.SUCCESS, "60.00", True),
+        (State.FAILURE, "100.00", True),
+        (State.PENDING, "100.00", False),
+    ],
+)
+def test_a_lost_dispute_turns_by_another_word_and_not_by_the_same(seen: State, amount: str, turns: bool) -> None:
+    known = known_operation(Kind.DISPUTE, State.SUCCESS, requested_amount=None, amount=HUNDRED)
+    transition = compute_transition(known, observation(Kind.DISPUTE, seen, Decimal(amount)))
+    assert transition.state is (seen if turns else None)
+
+
+@pytest.mark.law(7)
 @given(kind=kinds, inferred=st.booleans(), paid=st.none() | st.just(Decimal("99.99")))
 def test_a_success_after_a_failure_is_booked(kind: Kind, inferred: bool, paid: Decimal | None) -> None:
     """A shopper has tried another card on the same page; or a bank has carried out what it had refused."""

@@ -1,13 +1,15 @@
 """What staff can settle by hand, and what not: on paper."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
+from decimal import Decimal
 
 import pytest
 
-from app.core.vocabulary import Flow, State
+from app.core.vocabulary import Flow, Kind, State
 from app.rules.decisions.manual_resolution import Decision, OperationSettled
 from app.rules.refusal import RefusalError
-from tests.payments.aggregates import NOON, an_aggregate, decision_context
+from tests.payments.aggregates import NOON, an_aggregate, an_operation, decision_context
 
 SECOND = timedelta(seconds=1)
 FAILED = OperationSettled(None, Decision(State.FAILURE, by="anna@shop.test", reason="not paid"), decision_context())
@@ -29,3 +31,13 @@ def test_a_page_that_the_shopper_can_still_pay_cannot_be_settled_as_failed() -> 
     with pytest.raises(RefusalError, match="can still pay"):
         FAILED.decide(aggregate)
     assert aggregate.create.state is State.INIT
+
+
+def test_a_reservation_can_be_settled_as_released_and_only_as_a_whole() -> None:
+    void = an_operation(Kind.VOID, State.UNKNOWN, psp_reference="void-1")
+    aggregate = an_aggregate(Flow.AUTHORIZATION, State.SUCCESS, void)
+    released = Decision(State.SUCCESS, by="anna@shop.test", reason="seen in the portal")
+    with pytest.raises(RefusalError, match="released as a whole"):
+        OperationSettled(None, replace(released, amount=Decimal("99.99")), decision_context()).decide(aggregate)
+    OperationSettled(None, released, decision_context()).decide(aggregate)
+    assert [event.type for event in aggregate.events] == ["CANCEL_SUCCESS"]
