@@ -9,7 +9,7 @@ import pytest
 from app.core.payment import Operation, PaymentAggregate
 from app.core.request import RequestDetails
 from app.core.vocabulary import CloseReason, Flow, Kind, Mode, State
-from app.rules.decisions.look_up import OrderLookedUp, TurnCame
+from app.rules.decisions.look_up import OrderLookedUp, ShopperReturned, TurnCame
 from app.rules.issues import Issue, IssueCode
 from app.rules.observation import Observations
 from app.rules.problems import add_problem, cause_of_mismatch
@@ -204,3 +204,22 @@ def test_refund_that_the_gateway_never_shows_has_failed_although_another_record_
     shown = Observations.from_records(Records([read_record(PAID)]), "en")
     OrderLookedUp(refund.id or 0, frozenset(), shown, decision_context()).decide(aggregate)
     assert (refund.state, refund.inferred) == (State.FAILURE, True)
+
+
+@pytest.mark.parametrize(
+    ("polled_at", "looks"),
+    [
+        (None, True),
+        (NOON - 3 * SECOND, True),
+        (NOON - 2 * SECOND, False),
+        (NOON + 2 * SECOND, False),
+        (NOON + 3 * SECOND, True),  # of before the clock was put back
+    ],
+)
+def test_shopper_who_returns_has_the_payment_looked_up_once_in_each_interval(
+    polled_at: datetime | None, looks: bool
+) -> None:
+    aggregate = an_aggregate(Flow.CHARGE, State.PENDING)
+    aggregate.create.polled_at = polled_at
+    found = ShopperReturned(NOON, 3 * SECOND).decide(aggregate)
+    assert (found, aggregate.create.polled_at) == ((aggregate.create.id, NOON) if looks else (None, polled_at))

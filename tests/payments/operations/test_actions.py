@@ -12,6 +12,7 @@ from app.flows.actions import answer_action_request
 from app.rules.problems import problem_text
 from app.rules.schedule import Schedule
 from app.store.tables import Operation, ProductsForm
+from integration_base.outbound import Deadline
 from integration_base_tests.loopback import ReceivedRequest, json_reply
 from tests.payments.baskets import line, taxed
 from tests.payments.fake_gateway import action_of, operation, payment, refusal_reply
@@ -237,6 +238,15 @@ class TestRefusedBeforeAnything:
         )
         assert answer.result == "REFUND_FAILURE"
         assert paid_shop.gateway.requests == []
+
+    @pytest.mark.law(11)
+    async def test_a_request_whose_time_was_over_before_it_was_recorded(self, paid_shop: Shop) -> None:
+        event = action_event(paid_shop.transaction.id, "REFUND", "1.00", "key-1")
+        with pytest.raises(TimeoutError):
+            await answer_action_request(paid_shop.services, event, paid_shop.installation, Deadline(0))
+        await paid_shop.work()
+        assert paid_shop.gateway.requests == []
+        assert [one.kind for one in (await paid_shop.aggregate()).operations] == [Kind.CREATE]
 
     async def test_another_currency(self, paid_shop: Shop) -> None:
         event = action_event(paid_shop.transaction.id, "REFUND", "1.00", "key-1", currency="PLN")

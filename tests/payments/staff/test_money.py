@@ -1,6 +1,7 @@
 """Sums by whatever they are made by add up to the same; nothing is added up over currencies."""
 
 from collections import defaultdict
+from dataclasses import replace
 from datetime import date, timedelta
 from decimal import Decimal
 
@@ -87,6 +88,7 @@ def test_a_day_is_not_compared_before_all_accounts_are() -> None:
     found = money([sold], [sold], {("one", FIRST)})
     [day] = found.rows(GroupBy.DAY)
     assert day.agreement is Agreement.NOT_COMPARED
+    assert found.not_compared[0] == FIRST
     [account] = found.rows(GroupBy.ACCOUNT)
     assert (account.agreement, account.days_compared, account.days) == (Agreement.AGREE_SO_FAR, 1, 31)
 
@@ -100,3 +102,11 @@ def test_fees_are_compared_where_all_are_known() -> None:
     known = Total(FIRST, "one", "uah", "UAH", Booked.CHARGED, Decimal("5.00"), 2, Decimal("0.10"), 2)
     [row] = money([known], [theirs], set(PAIRS)).rows()
     assert row.agreement is Agreement.DIFFER
+
+
+def test_trials_are_rows_of_their_own_and_last_but_have_no_receiver() -> None:
+    sold = Total(FIRST, "one", "uah", "UAH", Booked.CHARGED, Decimal("5.00"), 1, Decimal("0.10"), 1)
+    found = money([replace(sold, channel=""), sold], [], set())
+    assert [is_trial for _, is_trial in found.rows_and_trials(GroupBy.DAY)] == [False, True]
+    shared = replace(found, our_shares=[replace(sold, receiver="one")])
+    assert [is_trial for _, is_trial in shared.rows_and_trials(GroupBy.RECEIVER)] == [False]
