@@ -22,7 +22,7 @@ def order_id_of(transaction_id: str, saleor_api_url: str) -> str:
     transactions, and may be served by another app with the same point of sale.
     """
     try:
-        _, _, token = base64.b64decode(transaction_id, validate=True).decode().partition(":")
+        _, _, token = base64.b64decode(transaction_id).decode().partition(":")
         name = uuid.UUID(token).hex
     except (binascii.Error, UnicodeDecodeError, ValueError):
         name = hashlib.sha256(transaction_id.encode()).hexdigest()

@@ -17,11 +17,13 @@ from tests.payments.fake_saleor import amounts
 from tests.payments.shop import Shop
 
 
-async def told_before_the_loss(paid: Shop, amount: str, reference: str) -> None:
-    """Saleor was told of a refund by a database that is lost."""
+async def told_before_the_loss(
+    paid: Shop, amount: str, reference: str, event: EventType = EventType.REFUND_SUCCESS
+) -> None:
+    """Saleor was told of a refund, or of something else, by a database that is lost."""
     report = EventReport(
         transaction_id=paid.transaction.id,
-        type=EventType.REFUND_SUCCESS,
+        type=event,
         psp_reference=reference,
         amount=Decimal(amount),
         message="",
@@ -55,6 +57,18 @@ async def test_of_two_of_the_same_amount_each_is_told_once(paid_shop: Shop) -> N
     assert paid_shop.amounts == amounts(charged="509.50", refunded="60.00")
     references = {each.psp_reference for each in (await paid_shop.aggregate()).operations if each.kind is Kind.REFUND}
     assert references == {"refund-of-the-lost-database", "made-since"}
+
+
+@pytest.mark.law(9, 10)
+async def test_the_rest_of_a_reservation_is_released_under_the_reference_that_saleor_knows(reserved_shop: Shop) -> None:
+    await told_before_the_loss(reserved_shop, "500.00", "capture-of-the-lost-database", EventType.CHARGE_SUCCESS)
+    reports = len(reserved_shop.saleor.reports)
+    await reserved_shop.notify(operation("capture", reserved_shop.order_id, "500.00", operation_id="made-then"))
+    await reserved_shop.pass_time(minutes=1)
+    assert [(report.type, report.psp_reference) for report in reserved_shop.saleor.reports[reports:]] == [
+        ("CANCEL_SUCCESS", "capture-of-the-lost-database-released")
+    ]
+    assert reserved_shop.amounts == amounts(charged="500.00", canceled="69.50")
 
 
 @pytest.mark.law(10)
