@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.flows.accounts.channels import ChannelMap, Missing, is_slug, match_channels, successors
+from app.flows.accounts.channels import ChannelMap, Missing, find_project_moves, is_slug, match_channels, successors
 from app.store.tables import MerchantAccount
 from saleor_app_sdk.channels import Channel
 
@@ -49,6 +49,8 @@ def test_a_mapped_channel_that_saleor_has_no_more_is_shown_after_the_others() ->
 def test_when_saleor_does_not_tell_nothing_is_said_to_be_missing_there() -> None:
     (standing,) = match_channels(None, {"uah": account()})
     assert (standing.name, standing.currency, standing.missing, standing.works) == (None, None, (), True)
+    [move] = find_project_moves(ChannelMap([standing], unreachable=True), {"uah": account(test_project=True)})
+    assert move.name == "uah"
 
 
 def test_a_channel_that_is_gone_may_have_another_name_now() -> None:

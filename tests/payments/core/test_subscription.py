@@ -6,7 +6,12 @@ import pytest
 
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import Flow, Kind, State
-from app.rules.subscription import Subscription, is_later_charge, is_of_unknown_payment
+from app.rules.subscription import (
+    Subscription,
+    has_running_subscription,
+    is_later_charge,
+    is_of_unknown_payment,
+)
 from tests.payments.aggregates import NOON, an_aggregate
 
 LATER = NOON + timedelta(days=30)
@@ -19,6 +24,11 @@ def begun(state: State = State.SUCCESS, operation_id: str | None = "first") -> P
     aggregate.payment.recurring_id = MONTHLY.recurring_id
     aggregate.create.operation_id, aggregate.create.booked_at = operation_id, NOON
     return aggregate
+
+
+def test_only_what_began_a_subscription_has_one_that_runs() -> None:
+    assert has_running_subscription(begun().payment)
+    assert not has_running_subscription(an_aggregate(Flow.CHARGE, State.SUCCESS).payment)
 
 
 @pytest.mark.law(10)
