@@ -49,8 +49,12 @@ def read(account: MerchantAccount | None = None, **typed: str) -> PayoutTerms:
 
 
 def test_what_is_typed_is_read_without_space_around_it_and_in_the_accounts_first_currency() -> None:
-    typed = {"recipient_birth_date": "1991-08-24", "recipient_country": "ua-32", "recipient_address": "x" * 255}
-    terms = read(amount="1 000,00", **typed)
+    terms = read(
+        amount="1 000,00",
+        recipient_birth_date="1991-08-24",
+        recipient_country="ua-32",
+        recipient_address="x" * 255,
+    )
     assert (terms.amount, terms.currency, terms.recipient_name) == (Decimal("1000.00"), "UAH", "Соломія Павличко")
     assert terms.recipient.recipient_birth_date == date(1991, 8, 24)
     assert terms.recipient.recipient_country == "UA-32"
