@@ -109,7 +109,7 @@ def _with_shares(
 ) -> RequestDetails:
     details = details or RequestDetails()
     shares = _compute_shares(aggregate, kind, amount, details, names=names)
-    products, owners = _parse_products(fiscal.products), recorded_product_owners(aggregate.create.requested)
+    products, owners = _PRODUCTS.validate_python(fiscal.products), recorded_product_owners(aggregate.create.requested)
     return replace(details, split=_dump_items(with_products(to_split_items(shares), products, owners)))
 
 
@@ -143,10 +143,6 @@ def to_split_items(shares: Mapping[str, Decimal]) -> tuple[SplitItem, ...]:
 
 def _dump_items(split: Sequence[SplitItem]) -> tuple[GatewayObject, ...]:
     return tuple(item.model_dump(mode="json", exclude_none=True) for item in split)
-
-
-def _parse_products(value: object) -> tuple[AnyProduct, ...]:
-    return _PRODUCTS.validate_python(value or ())
 
 
 def _compute_shares(
