@@ -53,9 +53,8 @@ def amount_left_for(aggregate: PaymentAggregate, operation: Operation) -> Decima
     reported as failed before (laws of money, 7). A dispute is the bank's, which may take what was refunded; never more
     than was charged, whatever it has said before.
     """
-    payment, create = aggregate.payment, aggregate.create
-    # That the shopper has paid, and that it was charged, may be reported after what was done next.
-    total = create.amount if create.state is State.SUCCESS else payment.amount
+    payment = aggregate.payment
+    total = _most_charged(aggregate)
     if operation.kind is Kind.DISPUTE and operation.charge_id is None:
         if payment.flow is Flow.AUTHORIZATION:  # a dispute comes weeks after the charge; looking up the order shows it
             total = _sum_of_other_successes(aggregate, operation, (Kind.CAPTURE,))
@@ -152,7 +151,8 @@ def waits_for_charge(aggregate: PaymentAggregate, operation: Operation, context:
     if operation.kind is not Kind.REFUND or operation.state is not State.SUCCESS or is_ours(operation):
         return False
     current = balance(aggregate.payment.flow, aggregate.operations)
-    return context.is_single_record and operation.charge_id is None and current.refunded > current.charged
+    is_to_come = current.charged < current.refunded <= _most_charged(aggregate)
+    return context.is_single_record and operation.charge_id is None and is_to_come
 
 
 def report_refunds_by_others(aggregate: PaymentAggregate, context: DecisionContext) -> None:
@@ -187,6 +187,15 @@ def _partial_release(aggregate: PaymentAggregate, operation: Operation) -> tuple
     said, ours = (Money(amount, operation.currency) for amount in (operation.amount, aggregate.create.amount))
     issue = Issue(IssueCode.RECORDED_AMOUNT, what=Kind.VOID, said=said, ours=ours)
     return issue, cause_of_mismatch(issue, operation.id, operation.operation_id or "")
+
+
+def _most_charged(aggregate: PaymentAggregate) -> Decimal:
+    """Return the most that can have been charged.
+
+    That the shopper has paid, and that it was charged, may be reported after what was done next.
+    """
+    create = aggregate.create
+    return create.amount if create.state is State.SUCCESS else aggregate.payment.amount
 
 
 def _overdrawing(operation: Operation) -> tuple[Issue, Cause]:
