@@ -32,6 +32,7 @@ PREFIX = "APP_"
 _LISTS = ("allowed_saleor_urls", "dashboard_origins")
 _HOME = "must not begin with ~, which only a shell replaces: write the whole path"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_LONGEST_TIME = 36_500 * 86_400  # seconds: what the calendar holds, counted from today
 
 
 def _unquote(value: str) -> str:
@@ -69,14 +70,14 @@ class Settings(BaseSettings):
     worker: bool = True
     customer_deletions: bool = False
     client_address_header: str | None = Field(default=None, min_length=1, max_length=64, pattern=r"^[A-Za-z0-9-]+$")
-    webhook_max_age: float = Field(default=3600, gt=0)
+    webhook_max_age: float = Field(default=3600, gt=0, le=_LONGEST_TIME)
     gateway_budget: float = Field(default=12, gt=0, le=13)
-    answer_window: float = Field(default=25, ge=0)
-    settling_time: float = Field(default=900, gt=0)
-    first_settle: float = Field(default=3, gt=0)
-    first_poll: float = Field(default=60, gt=0)
-    worker_lease: float = Field(default=60, gt=0)
-    overdue: float = Field(default=86400, gt=0)
+    answer_window: float = Field(default=25, ge=0, le=_LONGEST_TIME)
+    settling_time: float = Field(default=900, gt=0, le=_LONGEST_TIME)
+    first_settle: float = Field(default=3, gt=0, le=_LONGEST_TIME)
+    first_poll: float = Field(default=60, gt=0, le=_LONGEST_TIME)
+    worker_lease: float = Field(default=60, gt=0, le=_LONGEST_TIME)
+    overdue: float = Field(default=86400, gt=0, le=_LONGEST_TIME)
     keep_personal_data: int = Field(default=540, ge=0, le=36500)
     keep_notifications: int = Field(default=180, ge=0, le=36500)
 

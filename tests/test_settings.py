@@ -107,3 +107,15 @@ def test_an_address_that_is_accepted_is_one_that_the_gateway_client_accepts(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert absolute_url(str(read(monkeypatch, "base_url", address))) == address.rstrip("/")
+
+
+@pytest.mark.parametrize("value", ["inf", "-inf", "nan", "1e300", "99999999999999"])
+@pytest.mark.parametrize("name", [name for name, field in Settings.model_fields.items() if field.annotation is float])
+def test_a_time_that_no_calendar_holds_is_refused_in_words(
+    name: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise the app started, and stopped with a stack trace as soon as it added the time to today."""
+    with pytest.raises(SettingsError) as refusal:
+        read(monkeypatch, name, value)
+    assert str(refusal.value).startswith(f"{PREFIX}{name.upper()}: must be ")
+    assert str(refusal.value).count("\n") == 0
