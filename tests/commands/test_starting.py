@@ -171,3 +171,33 @@ def test_completion_is_installed_for_the_next_shell(bash: Mapping[str, str]) -> 
     assert "bash completion installed in" in said
     press = PRESS.format(words="saleor-gateway mig", last=1)
     assert _in_bash(bash, f'source "$HOME/.bashrc"\n{press}') == ["migrate"]
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "koi8-u"])
+async def test_text_that_the_output_cannot_encode_is_written_escaped(encoding: str, tmp_path: Path) -> None:
+    """A command has done its work when it prints: a stack trace would hide what it did."""
+    ended, out, err = await _run_process("doctor", tmp_path, PYTHONIOENCODING=encoding)
+
+    assert (ended, "Traceback" in err) == (1, False), err
+    assert "\\u201c" in out
+
+
+async def test_a_command_without_an_output_does_its_work(tmp_path: Path) -> None:
+    """Some programs that start others close their standard output first."""
+    ended, _, err = await _run_process("migrate", tmp_path, before="import os; os.close(1)")
+
+    assert (ended, err) == (0, "")
+    assert (tmp_path / "payments.sqlite").exists()
+
+
+async def _run_process(word: str, folder: Path, *, before: str = "", **environment: str) -> tuple[int, str, str]:
+    """Run a command in an interpreter of its own, which ``before`` starts; return its status, output and errors."""
+    start = [sys.executable, "-c", "from app.cli import main; main()", word]
+    if before:
+        start = [sys.executable, "-c", f"{before}; os.execv({sys.executable!r}, {start!r})"]
+    process = await asyncio.create_subprocess_exec(
+        *start, env=clean_environment({"APP_DATA_DIR": str(folder), **environment}),
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    out, err = await process.communicate()
+    return process.returncode or 0, out.decode("ascii", "replace"), err.decode()
