@@ -29,7 +29,8 @@ def loads(text: str | bytes, *, any_number: bool = False) -> Any:
     parse_float, parse_int = (Decimal, int) if any_number else (_parse_decimal, _parse_integer)
     try:
         decoded = text.decode() if isinstance(text, bytes) else text
-        return json.loads(decoded, parse_float=parse_float, parse_int=parse_int, parse_constant=_reject_constant)
+        unmarked = decoded.removeprefix("\ufeff")  # the byte order mark that programs on .NET write
+        return json.loads(unmarked, parse_float=parse_float, parse_int=parse_int, parse_constant=_reject_constant)
     except NotJsonError:
         raise
     except (ValueError, InvalidOperation, RecursionError):

@@ -52,6 +52,11 @@ def test_every_record_is_read_from_a_signed_form(members: dict[str, Any], padded
     assert exact_json.dumps(decode(data)) == exact_json.dumps(exact_json.loads(exact_json.dumps(members)))
 
 
+def test_a_record_behind_a_byte_order_mark_is_read() -> None:
+    marked = base64.urlsafe_b64encode(b"\xef\xbb\xbf" + exact_json.dumps(PAYMENT).encode()).decode()
+    assert read_notification(form(marked), [SECRET]).record == read_data(DATA)
+
+
 @pytest.mark.threat("forged-notification")
 @given(st.data())
 def test_a_form_with_one_byte_changed_is_refused(data: st.DataObject) -> None:

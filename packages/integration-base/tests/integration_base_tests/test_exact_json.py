@@ -47,6 +47,20 @@ def test_digits_stay_as_they_are(text: str) -> None:
         assert str(read) == text
 
 
+@pytest.mark.parametrize(
+    "document", [b'\xef\xbb\xbf{"amount": 569.50}', '\ufeff{"amount": 569.50}'], ids=["bytes", "text"]
+)
+def test_a_byte_order_mark_before_a_document_is_not_part_of_it(document: str | bytes) -> None:
+    """Programs on .NET write one; RFC 8259 lets readers ignore it."""
+    assert exact_json.loads(document) == {"amount": Decimal("569.50")}
+
+
+@pytest.mark.parametrize("document", ["\ufeff\ufeff{}", "{}\ufeff", "{\ufeff}"])
+def test_a_byte_order_mark_elsewhere_is_not_json(document: str) -> None:
+    with pytest.raises(exact_json.NotJsonError):
+        exact_json.loads(document)
+
+
 @pytest.mark.threat("decompression-bomb")
 @pytest.mark.parametrize(
     ("number", "written"),
