@@ -90,6 +90,10 @@ _POSTGRESQL: Sequence[tuple[str, str]] = (
         ),
     ),
     (_REFUSED_BY_HBA, "the server at {place} does not accept connections from this machine as this user"),
+    (
+        "in a read-only transaction|during recovery",
+        "the server at {place} accepts no changes, like a standby: use the address of the primary",
+    ),
     ("too many clients|connection slots", "the server at {place} has no free connections"),
     ("invalid (dsn|connection option)", "the address has a parameter that PostgreSQL does not know"),
 )

@@ -22,7 +22,7 @@ from time import monotonic
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, event, make_url
-from sqlalchemy.engine import URL
+from sqlalchemy.engine import URL, ExceptionContext
 from sqlalchemy.exc import ArgumentError, DisconnectionError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
@@ -37,6 +37,7 @@ from app.store.group_commit import GroupCommit, J, R, Write
 from app.store.outage import Outage
 
 _IDLE_SECONDS = 5
+_READ_ONLY = "25006"  # the SQLSTATE read_only_sql_transaction
 _MAX_BACKGROUND_TRANSACTIONS = 6  # of the 20 transactions that can be open at once
 _POOLED = "pooled"  # in a connection's info: it goes through a pooler
 _EXAMPLES = "postgresql://user:password@host/name or sqlite:///path"
@@ -120,6 +121,7 @@ def create_engine(database_url: str, *, pool_size: int = 10, timeouts: Timeouts 
     _detect_poolers(engine)
     _set_session_parameters(engine, timeouts)
     _ping_idle_connections(engine)
+    _leave_standby(engine)
     return engine
 
 
@@ -224,6 +226,20 @@ def _ping_idle_connections(engine: AsyncEngine) -> None:
 
     event.listen(engine.sync_engine, "checkin", on_checkin)
     event.listen(engine.sync_engine, "checkout", on_checkout)
+
+
+def _leave_standby(engine: AsyncEngine) -> None:
+    """Replace all connections when the server accepts no changes.
+
+    A primary that has become a standby may keep its connections. The address leads to the new primary already, but only
+    new connections go there.
+    """
+
+    def on_error(context: ExceptionContext) -> None:
+        if getattr(context.original_exception, "sqlstate", None) == _READ_ONLY:
+            context.is_disconnect = True
+
+    event.listen(engine.sync_engine, "handle_error", on_error)
 
 
 def in_background() -> bool:

@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -71,6 +71,16 @@ async def test_a_database_and_a_user_that_the_server_does_not_have(database_url:
     stranger = there.set(username="nobody_of_that_name", password=PASSWORD).render_as_string(hide_password=False)
     assert said(await run({"APP_DATA_DIR": str(tmp_path), "APP_DATABASE_URL": stranger}, "migrate")) == (
         f"APP_DATABASE_URL: the server at {place} does not accept this user and password"
+    )
+
+
+async def test_a_server_that_accepts_no_changes(new_postgresql: Callable[[], str], tmp_path: Path, run: Run) -> None:
+    """As a standby does not."""
+    there = make_url(new_postgresql()).update_query_dict({"options": "-c default_transaction_read_only=on"})
+    address = there.render_as_string(hide_password=False)
+    assert said(await run({"APP_DATA_DIR": str(tmp_path), "APP_DATABASE_URL": address}, "migrate")) == (
+        f"APP_DATABASE_URL: the server at {there.host}:{there.port or 5432} accepts no changes, like a standby: "
+        "use the address of the primary"
     )
 
 

@@ -165,6 +165,23 @@ async def test_a_connection_that_the_server_has_closed_is_replaced(
         assert (await connection.execute(own)).scalar_one() != first
 
 
+@pytest.mark.fault("database-restarts")
+async def test_a_connection_to_a_server_that_no_longer_accepts_changes_is_replaced(
+    database: Database, database_url: str, account: MerchantAccount
+) -> None:
+    """A primary that has become a standby keeps its connections, and the address already leads to the new primary."""
+    if is_sqlite(database_url):
+        pytest.skip("SQLite has no server")
+    async with database.engine.begin() as connection:
+        await connection.execute(text("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY"))
+    with pytest.raises(DatabaseUnavailableError):
+        async with database.transaction() as session:
+            session.add(a_new_payment(account, 1))
+    async with database.transaction() as session:
+        session.add(a_new_payment(account, 1))
+    assert await read_raw(database, "SELECT count(*) FROM payment") == [(1,)]
+
+
 class TestNothingIsWaitedForWithoutEnd:
     """Whatever the database does not do in time is undone, and raised as something that may pass."""
 
