@@ -1,12 +1,14 @@
 """The Saleors that installed the app: the store behind the Saleor SDK's protocol, with tokens sealed at rest."""
 
 import hmac
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 from sqlalchemy import ColumnElement, delete, exists, func
+from sqlalchemy.exc import IntegrityError
 from sqlmodel import SQLModel, col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -23,6 +25,22 @@ from saleor_app_sdk.pending_tokens import (
     choose_token_to_replace,
     find_most_crowded,
 )
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _repeat_if_overtaken(save: Callable[P, Coroutine[Any, Any, R]]) -> Callable[P, Coroutine[Any, Any, R]]:
+    """Repeat ``save`` if another request stored the same Saleor, until then unknown, at the same moment."""
+
+    @wraps(save)
+    async def repeat(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return await save(*args, **kwargs)
+        except IntegrityError:
+            return await save(*args, **kwargs)
+
+    return repeat
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +110,7 @@ class InstallationRepository:
         assert found is not None  # noqa: S101 - as the docstring states
         return found
 
+    @_repeat_if_overtaken
     async def save(
         self,
         *,
@@ -125,6 +144,7 @@ class InstallationRepository:
             await retry_events_now(session, row_id(row), now)
         self._cache.invalidate()
 
+    @_repeat_if_overtaken
     async def save_pending(
         self,
         *,

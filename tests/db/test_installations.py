@@ -1,5 +1,6 @@
 """Who installed us: what a re-install changes and what it keeps; tokens sealed."""
 
+import asyncio
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 from sqlalchemy import make_url
 from sqlmodel import col, select
 
-from app.store.database import Database
+from app.store.database import Database, is_sqlite
 from app.store.installations import InstallationRepository
 from app.store.tables import Installation, MerchantAccount, ReportedProblem
 from app.store.vault import KEY_BYTES, Vault, VaultError
@@ -273,3 +274,32 @@ async def test_a_version_that_is_known_costs_no_look_into_the_database(
     await installations.record_contact(known, None)
     with pytest.raises(AssertionError):
         await installations.record_contact(known, "3.23.29")
+
+
+@pytest.mark.parametrize("proven", [True, False], ids=["proven", "pending"])
+async def test_a_first_installation_overtaken_by_another_one_is_stored(
+    installations: InstallationRepository, database: Database, database_url: str, clock: Clock, proven: bool
+) -> None:
+    """Somebody clicks twice, or Saleor's worker repeats the request: there is no row yet that one could wait for."""
+    if is_sqlite(database_url):
+        pytest.skip("SQLite lets one write after the other")
+
+    async def save() -> None:
+        of_saleor = {"saleor_api_url": URL, "saleor_domain": "shop", "token": "the-token"}
+        if proven:
+            await installations.save(**of_saleor, schema_version="3.23", app_id="QXBwOjE=", jwks=None)
+        else:
+            await installations.save_pending(**of_saleor, schema_version="3.23")
+
+    waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND database IS NULL"
+    async with database.transaction() as session:
+        first = Installation(saleor_api_url=URL, saleor_domain="shop", created_at=clock.now, updated_at=clock.now)
+        session.add(first)
+        await session.flush()
+        second = asyncio.create_task(save())
+        while await read_raw(database, waiting) == [(0,)]:
+            assert not second.done()
+    await second
+    [found] = await installations.all()
+    assert found.token == ("the-token" if proven else "")
+    assert found.pending_token == (None if proven else "the-token")
