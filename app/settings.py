@@ -32,6 +32,7 @@ PREFIX = "APP_"
 _LISTS = ("allowed_saleor_urls", "dashboard_origins")
 _HOME = "must not begin with ~, which only a shell replaces: write the whole path"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_MANIFEST = "/api/manifest"
 _LONGEST_TIME = 36_500 * 86_400  # seconds: what the calendar holds, counted from today
 
 
@@ -112,7 +113,17 @@ class Settings(BaseSettings):
             parts = urlsplit("")
         if not parts.hostname or parts.query or parts.fragment or not value.isprintable():
             raise ValueError("must be an absolute http(s) address, for example https://payments.example.com")
+        if parts.username is not None:
+            raise ValueError("must have no user and no password: shoppers and staff are led to it")
         return value.rstrip("/")
+
+    @field_validator("base_url", "iframe_base_url")
+    @classmethod
+    def _check_base(cls, value: str | None) -> str | None:
+        """Refuse the address that is pasted into the Dashboard: every address of ours would lie below it."""
+        if value is not None and value.endswith(_MANIFEST):
+            raise ValueError(f"must be the app's own address, without {_MANIFEST} at its end")
+        return value
 
     @field_validator("data_dir", "secret_key_file")
     @classmethod

@@ -91,6 +91,8 @@ def test_a_list_may_go_over_several_lines(monkeypatch: pytest.MonkeyPatch) -> No
         '"https://payments.example.com',
         "https://[payments.example.com",
         "payments.example.com",
+        "https://me:secret@payments.example.com",
+        "https://@payments.example.com",
     ],
 )
 def test_an_address_that_cannot_be_used_is_refused_in_words(
@@ -100,6 +102,18 @@ def test_an_address_that_cannot_be_used_is_refused_in_words(
         read(monkeypatch, name, address)
     assert str(refusal.value).startswith(f"{PREFIX}{name.upper()}: ")
     assert str(refusal.value).count("\n") == 0
+
+
+@pytest.mark.parametrize("name", ["base_url", "iframe_base_url"])
+@pytest.mark.parametrize(
+    "address", ["https://payments.example.com/api/manifest", "https://payments.example.com/shop/api/manifest/"]
+)
+def test_the_address_of_the_manifest_is_not_that_of_the_app(
+    name: str, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is the one that is pasted into the Dashboard; below it, no page of ours would be found."""
+    with pytest.raises(SettingsError, match="without /api/manifest at its end"):
+        read(monkeypatch, name, address)
 
 
 @pytest.mark.parametrize("address", ["https://payments.example.com/shop/", "http://127.0.0.1:8100", "http://[::1]:80"])

@@ -78,7 +78,11 @@ def async_url(database_url: str) -> URL:
         raise ValueError(f"is not a database address: write it like {_EXAMPLES}") from None
     if url.database in {None, "", ":memory:"}:
         raise ValueError(f"names no database: write it like {_EXAMPLES}")
-    match url.get_backend_name():
+    match url.get_backend_name().lower():
+        case "sqlite" if url.query:
+            raise ValueError(
+                "has parameters, which a file of SQLite does not take here: end it before the question mark"
+            )
         case "sqlite":
             return url.set(drivername="sqlite+aiosqlite")
         case "postgresql" | "postgres":

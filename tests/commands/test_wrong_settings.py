@@ -40,6 +40,11 @@ async def test_every_process_says_so(tmp_path: Path, command: str, run: Run) -> 
         (f"postgresql://me:{PASSWORD}@127.0.0.1:54x/shop", f"is not a database address: {LIKE}"),
         (f"postgresql://me:{PASSWORD}@127.0.0.1", f"names no database: {LIKE}"),
         ("sqlite://", f"names no database: {LIKE}"),
+        (
+            "sqlite:////data/shop.sqlite?mode=ro",
+            "has parameters, which a file of SQLite does not take here: end it before the question mark",
+        ),
+        (f"PostgreSQL://me:{PASSWORD}@127.0.0.1:9/shop", "no server is listening at 127.0.0.1:9: is it running?"),
         ("sqlite:///:memory:", f"names no database: {LIKE}"),
         (f"postgresql://me:{PASSWORD}@127.0.0.1:9/shop", "no server is listening at 127.0.0.1:9: is it running?"),
         (
