@@ -193,6 +193,22 @@ class PaymentRepository:
             found = await session.exec(_STORES_OF_TRANSACTION, params={"transaction_id": transaction_id})
             return _is_only_elsewhere(installation_id, set(found.all()))
 
+    async def order_of_other_refund(self, which: ByTransaction, granted_refund_id: str) -> str | None:
+        """Return the order id of another payment of the store which that refund was taken from, or may have been."""
+        has_surely_failed = (col(tables.Operation.state) == State.FAILURE) & ~col(tables.Operation.contradicted)
+        query = (
+            select(tables.Payment.order_id)
+            .join(tables.Operation, col(tables.Operation.payment_id) == col(tables.Payment.id))
+            .where(
+                col(tables.Operation.granted_refund_id) == granted_refund_id,
+                col(tables.Payment.installation_id) == which.installation_id,
+                col(tables.Payment.transaction_id) != which.transaction_id,
+                ~has_surely_failed,
+            )
+        )
+        async with self._database.transaction() as session:
+            return (await session.exec(query)).first()
+
     async def _commit(self, write: Write[_EntryT, Any], entry: _EntryT) -> Any:
         """Have an entry written together with others. If the requester stops waiting in time, it is not written."""
         try:

@@ -131,10 +131,15 @@ class FakeSaleor(SaleorClient):
         order.granted_refunds.append(granted)
         return granted
 
-    def edit_granted_refund(self, granted: GrantedRefund, amount: Decimal) -> None:
-        """Change the amount of a granted refund, as staff. Saleor refuses that while it is pending, or done."""
+    def edit_granted_refund(
+        self, granted: GrantedRefund, amount: Decimal, transaction: Transaction | None = None
+    ) -> None:
+        """Change the amount of a granted refund, or its transaction, as staff.
+
+        Saleor refuses that while it is pending, or done.
+        """
         check_editable(granted, amount)
-        granted.amount = amount
+        granted.amount, granted.transaction = amount, transaction or granted.transaction
 
     def open_granted_refund(self, granted: GrantedRefund, key: str | None = None) -> Event:
         """Record the request for a granted refund. Raises GrantRefusedError (REFUND_IS_PENDING and so on)."""

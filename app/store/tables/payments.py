@@ -107,6 +107,7 @@ class Operation(SQLModel, table=True):
         partial_index("kind <> 'create'", "ix_operation_psp_reference", "psp_reference"),
         partial_index("booked_at IS NOT NULL", "ix_operation_booked", "account_id", "booked_at"),
         partial_index("ended_at IS NOT NULL", "ix_operation_ended", "account_id", "ended_at"),
+        partial_index("granted_refund_id IS NOT NULL", "ix_operation_granted_refund", "granted_refund_id"),
     )
 
     id: int | None = Field(default=None, primary_key=True)

@@ -289,6 +289,28 @@ class TestAGrantIsPaidOutOnce:
         assert f"{edited} UAH" in told
         assert "INFO" in paid_shop.saleor.reported_types
 
+    @pytest.mark.parametrize("status", ["success", "failure"])
+    async def test_of_a_grant_that_was_moved_to_another_payment_meanwhile_is_paid_once(
+        self, shop: Shop, status: str
+    ) -> None:
+        """Saleor lets staff choose another payment of the order for a grant that it takes for failed."""
+        await shop.complete_payment(amount="300.00")
+        first, order_id = shop.transaction, shop.order_id
+        granted = shop.saleor.grant_refund(first, Decimal(100))
+        refunds(shop, status=status)
+        request, _ = await pay_out(shop, granted, booked=False)
+        dropped(shop, request)
+        shop.transaction = shop.saleor.new_transaction()
+        await shop.complete_payment(amount="269.50")
+        shop.saleor.edit_granted_refund(granted, Decimal(100), shop.transaction)
+        refunds(shop, named="refund-2")
+        _, moved = await pay_out(shop, granted)
+        if status == "success":
+            assert (moved.result, shop.gateway.calls) == ("REFUND_FAILURE", [])
+            assert f"for the payment {order_id} before" in (moved.message or "")
+        else:  # that one has surely failed: this is the first that is paid
+            assert (moved.result, shop.gateway.calls) == ("REFUND_SUCCESS", ["refund"])
+
     async def test_it_is_healed_before_staff_have_to(self, paid_shop: Shop) -> None:
         granted = paid_shop.saleor.grant_refund(paid_shop.transaction, Decimal(100))
         refunds(paid_shop)
