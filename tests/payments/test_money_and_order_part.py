@@ -105,6 +105,7 @@ async def upgrade_from(revision: str, database_url: str) -> None:
     engine = create_engine(database_url)
     async with engine.begin() as connection:
         await connection.execute(text("UPDATE alembic_version SET version_num = :name"), {"name": revision})
+        await connection.execute(text("DROP INDEX ix_operation_granted_refund"))  # of a later one
     await engine.dispose()
     await migrate(database_url)
 
