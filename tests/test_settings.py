@@ -17,6 +17,14 @@ def read(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> object:
     return getattr(read_settings(), name)
 
 
+def assert_refused_in_words(monkeypatch: pytest.MonkeyPatch, name: str, value: str, words: str = "") -> None:
+    """Check that a setting is refused in one line that names it; ``words``: how its reason begins."""
+    with pytest.raises(SettingsError) as refusal:
+        read(monkeypatch, name, value)
+    assert str(refusal.value).startswith(f"{PREFIX}{name.upper()}: {words}")
+    assert str(refusal.value).count("\n") == 0
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -98,10 +106,7 @@ def test_a_list_may_go_over_several_lines(monkeypatch: pytest.MonkeyPatch) -> No
 def test_an_address_that_cannot_be_used_is_refused_in_words(
     name: str, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(SettingsError) as refusal:
-        read(monkeypatch, name, address)
-    assert str(refusal.value).startswith(f"{PREFIX}{name.upper()}: ")
-    assert str(refusal.value).count("\n") == 0
+    assert_refused_in_words(monkeypatch, name, address)
 
 
 @pytest.mark.parametrize("name", ["base_url", "iframe_base_url"])
@@ -129,7 +134,4 @@ def test_a_time_that_no_calendar_holds_is_refused_in_words(
     name: str, value: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Otherwise the app started, and stopped with a stack trace as soon as it added the time to today."""
-    with pytest.raises(SettingsError) as refusal:
-        read(monkeypatch, name, value)
-    assert str(refusal.value).startswith(f"{PREFIX}{name.upper()}: must be ")
-    assert str(refusal.value).count("\n") == 0
+    assert_refused_in_words(monkeypatch, name, value, "must be ")

@@ -156,11 +156,13 @@ def waits_for_charge(aggregate: PaymentAggregate, operation: Operation, context:
 
 
 def report_refunds_by_others(aggregate: PaymentAggregate, context: DecisionContext) -> None:
-    """Tell Saleor of the refunds by others that have waited for their charge (see ``waits_for_charge``)."""
-    told = {event.psp_reference for event in aggregate.events if event.type == EventType.REFUND_SUCCESS}
+    """Tell Saleor of the refunds by others that have waited for their charge (see ``waits_for_charge``).
+
+    Of those that it was told of before, the queue has the event already.
+    """
     for operation in aggregate.operations:
-        is_untold = operation.kind is Kind.REFUND and operation.state is State.SUCCESS and not is_ours(operation)
-        if is_untold and operation.psp_reference not in told and not waits_for_charge(aggregate, operation, context):
+        is_refunded = operation.kind is Kind.REFUND and operation.state is State.SUCCESS and not is_ours(operation)
+        if is_refunded and not waits_for_charge(aggregate, operation, context):
             message = operation.message or ""
             report_operation(
                 aggregate, operation, EventType.REFUND_SUCCESS, context, amount=operation.amount, message=message

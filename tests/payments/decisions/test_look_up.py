@@ -96,6 +96,18 @@ def test_look_up_ends_only_the_polls_of_what_had_ended_when_it_began(
     assert (before.next_poll_at, meanwhile.next_poll_at) == (due, NOON)
 
 
+@pytest.mark.law(10, 13)
+@pytest.mark.parametrize(("records", "is_repeated"), [([PAID], False), ([], True)], ids=["shown", "nothing"])
+def test_look_up_after_an_operation_has_ended_is_repeated_where_it_shows_nothing(
+    records: list[dict[str, Any]], is_repeated: bool
+) -> None:
+    refund = an_operation(Kind.REFUND, State.SUCCESS, next_poll_at=NOON, operation_id="refund-1")
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, refund)
+    shown = Observations.from_records(Records([read_record(record) for record in records]), "en")
+    OrderLookedUp(refund.id or 0, frozenset(), shown, decision_context(), scheduled=True).decide(aggregate)
+    assert (refund.next_poll_at is not None and refund.next_poll_at > NOON) is is_repeated
+
+
 @pytest.mark.law(8)
 @pytest.mark.parametrize("matches", [True, False])
 def test_page_that_nobody_paid_in_time_is_closed_unless_a_record_of_it_does_not_match(*, matches: bool) -> None:

@@ -12,6 +12,7 @@ import pytest
 from app.core.vocabulary import Kind, State
 from app.flows.actions import answer_action_request
 from app.rules.problems import problem_text
+from app.store.aggregates import ByTransaction
 from integration_base_tests.loopback import HangUp, ReceivedRequest, json_reply
 from saleor_app_sdk.errors import SaleorRefusedError, SaleorUnreachableError
 from saleor_app_sdk.events import TransactionRefundRequested
@@ -308,6 +309,8 @@ class TestAGrantIsPaidOutOnce:
         if status == "success":
             assert (moved.result, shop.gateway.calls) == ("REFUND_FAILURE", [])
             assert f"for the payment {order_id} before" in (moved.message or "")
+            elsewhere = ByTransaction(shop.installation.id + 1, shop.transaction.id)  # a Saleor counts its own refunds
+            assert await shop.services.payments.order_of_other_refund(elsewhere, granted.id) is None
         else:  # that one has surely failed: this is the first that is paid
             assert (moved.result, shop.gateway.calls) == ("REFUND_SUCCESS", ["refund"])
 
