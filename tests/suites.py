@@ -78,7 +78,8 @@ def choose_sample(tests: Collection[str], seconds: float, seed: str) -> set[str]
     """
     order = sorted(tests, key=lambda test: (crc32(f"{seed} {test}".encode()), test))
     one_of_each = {kind_of(test): test for test in reversed(order)}
-    chosen = set(one_of_each.values())
+    # Not a set: each process would add its seconds in an order of its own, and their last bit decides about a test.
+    chosen = dict.fromkeys(one_of_each.values())
     left = seconds - sum(map(seconds_of, chosen))
     for test in order:
         if test in chosen:
@@ -86,8 +87,8 @@ def choose_sample(tests: Collection[str], seconds: float, seed: str) -> set[str]
         left -= seconds_of(test)
         if left < 0:
             break
-        chosen.add(test)
-    return chosen
+        chosen[test] = None
+    return set(chosen)
 
 
 BASE = "integration-base"

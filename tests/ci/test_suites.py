@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -28,6 +29,30 @@ def test_sample_is_the_same_for_the_same_commit_and_in_time_everything_is_in_one
     assert chosen[0] == choose_sample(TESTS[::-1], 120, seeds[0])
     times = Counter(test for sample in chosen for test in sample)
     assert set(times) == set(TESTS)
+
+
+def test_every_process_chooses_the_same_sample() -> None:
+    """pytest-xdist refuses to run what two of its processes have not collected alike; each has its own hashes."""
+    kinds = [f"{room}test_{number}.py::test_it" for room in SECONDS if room.endswith("/") for number in range(5)]
+    program = "\n".join([
+        "from tests.suites import SECONDS, choose_sample, seconds_of",
+        f"kinds = {kinds!r}",
+        "tests = [*kinds, *(f'{kinds[0]}[{number}]' for number in range(99))]",
+        "enough = sum(map(seconds_of, kinds))",
+        "print([len(choose_sample(tests, enough + number * 0.15, 'c0ffee')) for number in range(1, 41)])",
+    ])  # fmt: skip
+    chosen = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=REPOSITORY,
+            env=os.environ | {"PYTHONHASHSEED": str(number)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for number in range(4)
+    }
+    assert len(chosen) == 1
 
 
 def test_sample_has_one_of_each_kind_however_little_time_there_is() -> None:
