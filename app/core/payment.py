@@ -132,6 +132,11 @@ class Payment:
         """True when Saleor has a transaction for it, and receives reports about it."""
         return not self.trial and self.flow is not Flow.PAYOUT
 
+    @property
+    def is_link_missing(self) -> bool:
+        """True when the address of the payment page was never received, and so never shown to a shopper."""
+        return self.checkout_url is None and self.qr_url is None
+
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Operation:
@@ -193,7 +198,7 @@ class Operation:
     inferred: bool = False  # the state is inferred from the gateway's silence, not stated by it
     contradicted: bool = False
     keeps_rest: bool = False
-    next_poll_at: datetime | None = None  # when the worker polls it; None: never
+    next_poll_at: datetime | None = None  # when the worker attends to it; None: never
     polls: int = 0
     polled_at: datetime | None = None
     charge_id: str | None = None

@@ -14,6 +14,7 @@ from app.rules.balance import balance, is_overdrawn, status_of, update_booking
 from app.rules.decision_context import DecisionContext, enqueue_note, flag_unexplained, raise_problem, report_operation
 from app.rules.details import Details, payment_method_to_row, update_details
 from app.rules.disputes import flag_disputes_paid_back_twice, report_dispute
+from app.rules.due import end_look_ups, look_up_order_after, make_due, plan_look_up
 from app.rules.external_operations import (
     amount_left_for,
     clear_overdrawn_by_others,
@@ -106,7 +107,7 @@ def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observatio
                 # when an operation ends, the notification of an outside operation may have been lost. And the turns
                 # of a dispute may arrive in another order than they happened. And the first charge of a subscription
                 # that we hear of may be a later one. Looking up the whole order settles all of this (7, 10).
-                operation.next_poll_at = context.schedule.next_order_look_up(context.now)
+                look_up_order_after(operation, context.schedule, context.now)
     report_refunds_by_others(aggregate, context)
     correct_released_rest(aggregate, context)
     report_released_rest(aggregate, context)
@@ -182,7 +183,7 @@ def _post_external_operation(
     is_unsure = is_last or is_beyond or leaves_rest(aggregate)
     if is_unsure and context.is_single_record:
         # The notification of what came before it may be lost or late: looking up the whole order shows it.
-        operation.next_poll_at = context.schedule.next_order_look_up(context.now)
+        look_up_order_after(operation, context.schedule, context.now)
 
 
 def _transition(aggregate: PaymentAggregate, operation: Operation, pos_id: str, seen: Observation) -> Transition:
@@ -217,7 +218,7 @@ def _flag_other_payment(aggregate: PaymentAggregate, seen: Observation, context:
     It may be a later charge whose notification is late: looking up the whole order shows that one, and ends the issue.
     """
     if context.is_single_record:
-        aggregate.create.next_poll_at = context.schedule.next_order_look_up(context.now)
+        look_up_order_after(aggregate.create, context.schedule, context.now)
     if seen.state is not State.SUCCESS:
         return
     amount = Money(seen.amount, seen.currency)
@@ -314,7 +315,7 @@ def _post_mismatch(
     payment, known, issue = aggregate.payment, operation.contradicted, transition.problem
     assert issue is not None  # noqa: S101 - of the caller
     is_beyond = is_more_than_left(issue)
-    operation.next_poll_at = None
+    end_look_ups(operation)
     if is_beyond and operation.state is not State.SUCCESS:
         operation.state = State.FAILURE  # nothing waits for it, but it has perhaps succeeded
     elif operation.state is State.INTENT:
@@ -357,8 +358,8 @@ def _conclude_cancellation(aggregate: PaymentAggregate, context: DecisionContext
         else:
             operation.state = State.FAILURE
             operation.message = _TOO_LATE
-        operation.next_poll_at = None
         operation.updated_at = context.now
+        end_look_ups(operation)
         event = event_type_of(Kind.CANCEL, aggregate.payment.flow, operation.state)
         if event is not None:
             report_operation(aggregate, operation, event, context, amount=operation.amount, message=operation.message)
@@ -384,15 +385,11 @@ def _wake_next_operation(aggregate: PaymentAggregate, now: datetime) -> None:
         None,
     )
     if waiting is not None:
-        waiting.next_poll_at = now
+        make_due(waiting, now)
 
 
 def _reschedule(payment: Payment, operation: Operation, context: DecisionContext) -> None:
     operation.updated_at = payment.updated_at = context.now
     if payment.has_rivals:
         payment.attempts_due_at = context.now
-    operation.next_poll_at = context.schedule.next_poll(
-        operation.state, operation.polls, context.now, since=context.now, expires_at=payment.expires_at
-    )
-    if operation.kind is Kind.DISPUTE and not operation.state.final:
-        operation.next_poll_at = context.schedule.next_dispute_poll(context.now)
+    plan_look_up(payment, operation, context.schedule, context.now)

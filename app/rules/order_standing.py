@@ -21,7 +21,7 @@ from app.rules.balance import ZERO, balance
 from app.rules.decision_context import raise_problem
 from app.rules.event_queue import has_unreported_money
 from app.rules.issues import Issue, IssueCode
-from app.rules.page_cancellation import NOT_OWED_PAGE, create_cancellation, is_link_missing
+from app.rules.page_cancellation import NOT_OWED_PAGE, create_cancellation
 from app.rules.problems import (
     PAID_TWICE,
     Unowed,
@@ -83,7 +83,7 @@ def close_page_not_owed(aggregate: PaymentAggregate, source: TransactionSource, 
     payment = aggregate.payment
     is_open = balance(payment.flow, aggregate.operations).unpaid and not aggregate.create.contradicted
     reason = closing_reason(payment, source)
-    if reason is None or not is_open or is_link_missing(payment):
+    if reason is None or not is_open or payment.is_link_missing:
         return False
     if aggregate.operation_by_key(NOT_OWED_PAGE) is not None:
         return False

@@ -14,6 +14,7 @@ from app.core.request import RequestDetails
 from app.core.vocabulary import CloseReason, Kind, Origin, State
 from app.i18n.messages import gettext_noop
 from app.rules.balance import ZERO, is_in_flight
+from app.rules.due import end_look_ups, make_due, start_call
 from app.rules.mapper import Observation
 from app.rules.observation import Observations
 from app.rules.schedule import Schedule
@@ -118,11 +119,6 @@ def create_cancellation(
     )
 
 
-def is_link_missing(payment: Payment) -> bool:
-    """Return True when the address of the payment page was never received, and so never shown to a shopper."""
-    return payment.checkout_url is None and payment.qr_url is None
-
-
 def is_being_closed(aggregate: PaymentAggregate) -> bool:
     """Return True while any cancellation of the payment is open."""
     return any(operation.kind is Kind.CANCEL and not operation.state.final for operation in aggregate.operations)
@@ -154,7 +150,7 @@ def postpone_closing(closing: Operation, reason: str | None, schedule: Schedule,
     closing.state, closing.updated_at = State.WAITING, now
     closing.message = reason or _NOT_YET
     closing.polls = max(closing.polls, 1)
-    closing.next_poll_at = now + schedule.pause(schedule.first_settle, closing.polls + 1, _LONGEST_PAUSE)
+    make_due(closing, now + schedule.pause(schedule.first_settle, closing.polls + 1, _LONGEST_PAUSE))
 
 
 def advance_closing(
@@ -185,8 +181,7 @@ def advance_closing(
     ):
         _end_closing(closing, State.FAILURE, _STILL_OPEN, now)
     elif is_open and not any(is_in_flight(operation) for operation in aggregate.operations if operation is not closing):
-        closing.state, closing.updated_at = State.INTENT, now
-        closing.next_poll_at = schedule.intent_deadline(now)
+        start_call(closing, schedule, now)
         return True
     else:
         postpone_closing(closing, closing.message, schedule, now)
@@ -210,5 +205,5 @@ def reason_of_closing(aggregate: PaymentAggregate, seen: Observation) -> str | N
 
 
 def _end_closing(closing: Operation, state: State, message: str, now: datetime) -> None:
-    closing.state, closing.message = state, message
-    closing.next_poll_at, closing.updated_at = None, now
+    closing.state, closing.message, closing.updated_at = state, message, now
+    end_look_ups(closing)

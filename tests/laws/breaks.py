@@ -153,8 +153,8 @@ BREAKS = [
         law=10,
         what="what others did in silence is not looked for",
         changes={
-            "app.rules.decisions.gateway_call:CallReturned._schedule_look_up": Assigned(
-                "operation.next_poll_at", becomes="None"
+            "app.rules.decisions.gateway_call:CallReturned._schedule_look_up": Condition(
+                {"operation.state.final"}, becomes="False"
             ),
         },
     ),

@@ -20,7 +20,7 @@ from app.i18n.messages import Money
 from app.rules.balance import ZERO, balance
 from app.rules.decision_context import DecisionContext, raise_problem
 from app.rules.issues import Issue, IssueCode
-from app.rules.page_cancellation import REPLACED_BY, create_cancellation, is_link_missing
+from app.rules.page_cancellation import REPLACED_BY, create_cancellation
 from app.rules.problems import PAID_TWICE, Unowed, clear_problem, clear_unowed_money
 from app.rules.refusal import RefusalCode, RefusalError, shopper_message_of
 from integration_base.amounts import CENT
@@ -198,7 +198,7 @@ def attempt_of(aggregate: PaymentAggregate) -> Attempt:
     return Attempt(
         number=row_id_of(payment),
         amount=payment.amount,
-        open=current.unpaid and not perhaps_paid and not is_link_missing(payment),
+        open=current.unpaid and not perhaps_paid and not payment.is_link_missing,
         covered=paid + perhaps_paid + at_the_bank,
         paid=paid,
         perhaps_paid=perhaps_paid,

@@ -18,12 +18,12 @@ from app.rules.call_errors import is_outcome_unknown, post_error, report_to_staf
 from app.rules.decision_context import DecisionContext, enqueue_note
 from app.rules.decisions.answer_window import mark_answered
 from app.rules.decisions.competing_attempts import close_competing_pages, refusal_code
+from app.rules.due import look_up_order_after, make_due
 from app.rules.observation import Observations, gateway_id_of, observation_from_record
 from app.rules.page_cancellation import (
     LOST_PAGE,
     create_cancellation,
     is_closing_for,
-    is_link_missing,
 )
 from app.rules.problems import has_mismatch
 from app.rules.references import ensure_reference
@@ -94,9 +94,10 @@ class CallReturned(AttemptFact[PaymentAggregate]):
         if self.observations is not None:
             apply(aggregate, aggregate.payment.account.pos_id, self.observations, context)
         elif operation.state.final:
-            operation.next_poll_at = (
-                context.now if self.others_acted else context.schedule.next_order_look_up(context.now)
-            )
+            if self.others_acted:
+                make_due(operation, context.now)
+            else:
+                look_up_order_after(operation, context.schedule, context.now)
 
 
 def _record_error(
@@ -187,7 +188,7 @@ def can_abandon_page(aggregate: PaymentAggregate) -> bool:
     """
     waiting = aggregate.create.state in {State.INTENT, State.UNKNOWN, State.INIT}
     hosted = aggregate.payment.mode is Mode.HOSTED
-    return hosted and waiting and is_link_missing(aggregate.payment) and not has_mismatch(aggregate.payment)
+    return hosted and waiting and aggregate.payment.is_link_missing and not has_mismatch(aggregate.payment)
 
 
 def abandon_page(aggregate: PaymentAggregate, context: DecisionContext) -> None:

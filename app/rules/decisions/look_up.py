@@ -12,6 +12,7 @@ from app.rules.balance import balance
 from app.rules.call_errors import report_to_staff
 from app.rules.decision_context import DecisionContext, flag_unexplained, raise_problem
 from app.rules.decisions.gateway_call import abandon_page
+from app.rules.due import end_look_ups, make_due, plan_another_look_up, start_call
 from app.rules.external_operations import flag_overdrawn_by_others, flag_partial_release
 from app.rules.issues import Issue, IssueCode
 from app.rules.observation import Observations
@@ -19,7 +20,6 @@ from app.rules.page_cancellation import (
     advance_closing,
     create_cancellation,
     is_being_closed,
-    is_link_missing,
     is_retried_until_confirmed,
 )
 from app.rules.problems import (
@@ -84,14 +84,14 @@ class OrderLookedUp(Fact["tuple[PaymentAggregate, Operation] | None"]):
         """Cancel the polls of operations that had ended before this look-up, because it has shown the whole order."""
         for operation in aggregate.operations:
             if operation.id in self.ended_before:
-                operation.next_poll_at = None
+                end_look_ups(operation)
 
     def _schedule_next(self, aggregate: PaymentAggregate, operation: Operation) -> None:
         failed = isinstance(self.records, GatewayError) or _is_behind(aggregate, self.records)
         if operation.state.final and not (failed and _should_look_up_again(operation, self.context)):
-            operation.next_poll_at = None
+            end_look_ups(operation)
         elif self.scheduled and operation.next_poll_at is not None and not is_retried_until_confirmed(operation):
-            operation.next_poll_at = _next_poll(aggregate, operation, self.context)
+            plan_another_look_up(aggregate.payment, operation, self.context.schedule, self.context.now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class TurnCame(Fact["PaymentAggregate | None"]):
         if operation.state is not State.WAITING or balance(aggregate.payment.flow, aggregate.operations).in_flight:
             return None
         if not self.can_be_sent:
-            operation.next_poll_at = context.now + context.schedule.longest_pause
+            make_due(operation, context.now + context.schedule.longest_pause)
             return None
         try:
             recompute_shares(aggregate, operation)
@@ -137,9 +137,7 @@ class TurnCame(Fact["PaymentAggregate | None"]):
             conclude(aggregate, operation, State.FAILURE, context, message=refusal.message)
             return None
         operation.shares = requested_shares(operation)
-        operation.state = State.INTENT
-        operation.updated_at = context.now
-        operation.next_poll_at = context.schedule.intent_deadline(context.now)
+        start_call(operation, context.schedule, context.now)
         return aggregate
 
 
@@ -153,7 +151,7 @@ class ExpectationChanged(Fact[None]):
         """Have a payment under review looked up again; what still does not match stays for staff."""
         create = aggregate.create
         if has_mismatch(aggregate.payment) and not create.state.final and create.next_poll_at is None:
-            create.next_poll_at = self.now
+            make_due(create, self.now)
 
 
 def _conclude_from_silence(
@@ -259,21 +257,6 @@ def _flag_overdue(aggregate: PaymentAggregate, operation: Operation, context: De
     amount = Money(operation.amount, operation.currency)
     issue = Issue(IssueCode.OUTCOME_UNKNOWN, since=since, what=operation.kind, sum=amount)
     raise_problem(aggregate, issue, context.now, cause=cause_of_overdue_operation(operation))
-
-
-def _next_poll(aggregate: PaymentAggregate, operation: Operation, context: DecisionContext) -> datetime | None:
-    payment, now = aggregate.payment, context.now
-    if operation.kind is Kind.DISPUTE and not operation.state.final:
-        return context.schedule.next_dispute_poll(now)
-    # The answer with the link may still arrive: the gateway's notification can overtake it.
-    link_due = context.schedule.intent_deadline(payment.created_at)
-    if operation.state is State.INIT and is_link_missing(payment) and now < link_due:
-        return link_due
-    # A final operation is looked up once more (see ``apply``); until that works, as often as one that is at the bank.
-    state = State.PENDING if operation.state.final else operation.state
-    return context.schedule.next_poll(
-        state, operation.polls, now, since=operation.updated_at, expires_at=payment.expires_at
-    )
 
 
 def flag_unclear(aggregate: PaymentAggregate, shown: Observations, now: datetime) -> None:

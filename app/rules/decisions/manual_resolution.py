@@ -15,6 +15,7 @@ from app.i18n.messages import gettext_noop
 from app.rules.apply import apply, conclude, withdraw_contradiction
 from app.rules.balance import balance
 from app.rules.decision_context import DecisionContext
+from app.rules.due import end_look_ups
 from app.rules.problems import acknowledge, needs_decision, open_problems
 from app.rules.refusal import RefusalCode, RefusalError
 from integration_base.amounts import format_amount, is_amount
@@ -84,7 +85,7 @@ class OperationSettled(Fact[PaymentAggregate]):
             "reason": self.decision.reason,
             "at": context.now.isoformat(),
         }
-        operation.next_poll_at = None
+        end_look_ups(operation)
         message = f"Settled by {self.decision.by}: {self.decision.reason}"
         if moves or turns:
             operation.state = State.UNKNOWN  # nothing is concluded of what has ended

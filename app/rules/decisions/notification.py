@@ -10,6 +10,7 @@ from app.core.vocabulary import Kind
 from app.rules.apply import apply
 from app.rules.decision_context import DecisionContext, flag_unexplained, raise_problem
 from app.rules.dialects import dialect_of
+from app.rules.due import look_up_order_after
 from app.rules.issues import Issue, IssueCode
 from app.rules.mapper import Observation
 from app.rules.observation import observation_from_record, unexplained_money
@@ -72,7 +73,7 @@ def _post(
     if has_problem(payment, ADDRESS) and aggregate.create.next_poll_at is None:
         # Something other than the gateway answered our call, yet the gateway reports the outcome: one look-up shows
         # whether it answers at that address again, so that the problem is cleared by itself (laws of money, 13).
-        aggregate.create.next_poll_at = context.schedule.next_order_look_up(now)
+        look_up_order_after(aggregate.create, context.schedule, now)
     operation = _find_operation(aggregate, seen)
     is_unbooked = operation is None and is_of_unknown_payment(aggregate, seen.payment_id, seen.kind)
     code = OutcomeCode.TO_REVIEW if is_unbooked else OutcomeCode.APPLIED
