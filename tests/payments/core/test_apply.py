@@ -5,6 +5,7 @@ Pure: the aggregates are on paper. Saleor's side of the story is booked by Saleo
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from decimal import Decimal
 from itertools import permutations
 
@@ -431,8 +432,9 @@ class TestOurOwnConclusions:
     ) -> None:
         cancel = an_operation(Kind.CANCEL, State.UNKNOWN, Decimal(0), psp_reference="cancel-1")
         aggregate = an_aggregate(Flow.CHARGE, State.INIT, cancel)
-        apply(aggregate, POS, [observation(Kind.CREATE, said)], decision_context())
-        assert cancel.state is ends
+        later = NOON + timedelta(minutes=1)
+        apply(aggregate, POS, [observation(Kind.CREATE, said)], decision_context(now=later))
+        assert (cancel.state, cancel.updated_at) == (ends, later)
         assert (aggregate.events[-1].type, aggregate.events[-1].psp_reference) == (event, "cancel-1")
 
     def test_silence_about_the_payment_does_not_say_that_it_was_cancelled(self) -> None:
@@ -553,3 +555,13 @@ def test_of_two_payments_under_one_order_the_one_whose_time_is_known_goes_first(
     timed = observation(Kind.CREATE, State.SUCCESS, gateway_id="timed", details=Details(created_at=NOON))
     apply(aggregate, POS, [untimed, timed], decision_context())
     assert aggregate.create.operation_id == "timed"
+
+
+@pytest.mark.law(8)
+def test_what_others_moved_beyond_what_was_left_and_its_problem_belong_together() -> None:
+    """Staff settle that operation from its problem, although it has no row yet."""
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
+    apply(aggregate, POS, [observation(Kind.REFUND, State.SUCCESS, Decimal("100.01"), "theirs")], decision_context())
+    [problem], refund = aggregate.payment.problems, aggregate.operations[-1]
+    assert (refund.operation_id, refund.contradicted) == ("theirs", True)
+    assert (problem, refund) in aggregate.links

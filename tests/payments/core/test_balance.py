@@ -266,3 +266,10 @@ def test_only_a_void_under_way_releases_the_reservation(kind: Kind, voiding: boo
 def test_a_reservation_that_was_used_twice_is_overdrawn(second: Kind, state: State, overdrawn: bool) -> None:
     uses = [an_operation(Kind.CAPTURE, State.SUCCESS, HUNDRED), an_operation(second, state, HUNDRED)]
     assert is_overdrawn(Flow.AUTHORIZATION, [create(State.SUCCESS), *uses]) is overdrawn
+
+
+@pytest.mark.parametrize(("state", "overdrawn"), [(State.SUCCESS, True), (State.FAILURE, False)])
+def test_a_payout_of_which_something_was_charged_is_overdrawn(state: State, overdrawn: bool) -> None:
+    """Nothing is ever charged of money that was paid out."""
+    charge = an_operation(Kind.CAPTURE, state, Decimal("1.00"))
+    assert is_overdrawn(Flow.PAYOUT, [create(State.SUCCESS), charge]) is overdrawn

@@ -127,6 +127,12 @@ def test_a_second_payment_of_the_same_order_is_for_a_person_to_look_at() -> None
     assert (second.state, second.event, second.contradicted) == (None, None, False)
 
 
+def test_a_refund_under_another_id_is_no_second_payment() -> None:
+    """Only a payment has one id for ever; what was done to it is matched before this is asked."""
+    known = known_operation(Kind.REFUND, State.SUCCESS, gateway_id="refund-1")
+    assert compute_transition(known, observation(Kind.REFUND, State.SUCCESS, gateway_id="refund-2")).problem is None
+
+
 @pytest.mark.law(8)
 @given(kind=kinds, before=states, amount=amounts, paid=st.none() | amounts, other=st.sampled_from(["", "pos", "order"]))
 def test_a_success_says_what_was_asked_or_what_was_paid_and_nothing_else(
