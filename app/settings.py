@@ -33,6 +33,7 @@ _LISTS = ("allowed_saleor_urls", "dashboard_origins")
 _HOME = "must not begin with ~, which only a shell replaces: write the whole path"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _MANIFEST = "/api/manifest"
+_EVERY_RIGHT = os.R_OK | os.W_OK | os.X_OK
 _LONGEST_TIME = 36_500 * 86_400  # seconds: what the calendar holds, counted from today
 
 
@@ -211,7 +212,8 @@ class Settings(BaseSettings):
         try:
             create_private_folder(self.data_dir)
         except OSError as exc:
-            raise SettingsError(f"{PREFIX}DATA_DIR: the folder {self.data_dir} cannot be created") from exc
+            reason = exc.strerror or type(exc).__name__
+            raise SettingsError(f"{PREFIX}DATA_DIR: the folder {self.data_dir} cannot be created: {reason}") from exc
 
     def open_vault(self) -> Vault:
         """Open the vault; the first start creates the data folder and a key file in it. Raises SettingsError.
@@ -226,13 +228,29 @@ class Settings(BaseSettings):
         except FileNotFoundError as exc:
             raise SettingsError(f"{PREFIX}SECRET_KEY_FILE: the file {self.key_file} does not exist") from exc
         except PermissionError as exc:
-            file = shlex.quote(str(self.key_file.absolute()))
+            raise SettingsError(self._missing_right()) from exc
+        except OSError as exc:
+            reason = exc.strerror or type(exc).__name__
             raise SettingsError(
-                f"{PREFIX}SECRET_KEY_FILE: user {os.geteuid()} may not read {self.key_file}: "
-                f"as root, run `chown {os.geteuid()} {file}` and `chmod 400 {file}`"
+                f"{PREFIX}SECRET_KEY_FILE: {self.key_file} cannot be read or created: {reason}"
             ) from exc
-        except (OSError, VaultError) as exc:
+        except VaultError as exc:
             raise SettingsError(f"{PREFIX}SECRET_KEY_FILE: {exc}") from exc
+
+    def _missing_right(self) -> str:
+        """Return why this user cannot use the key file, and what to do: it may also be the wrong user."""
+        user, folder = os.geteuid(), self.data_dir.absolute()
+        by_effective_id = os.access in os.supports_effective_ids
+        if not self.secret_key_file and not os.access(folder, _EVERY_RIGHT, effective_ids=by_effective_id):
+            return (
+                f"{PREFIX}DATA_DIR: user {user} may not use the folder {folder}: if the app runs as another user, be "
+                f"that one; else, as root, run `chown {user} {shlex.quote(str(folder))}`"
+            )
+        file = shlex.quote(str(self.key_file.absolute()))
+        return (
+            f"{PREFIX}SECRET_KEY_FILE: user {user} may not read {self.key_file}; if the app runs as another user, be "
+            f"that one; else: as root, run `chown {user} {file}` and `chmod 400 {file}`"
+        )
 
 
 def read_settings() -> Settings:

@@ -18,6 +18,7 @@ from app.store.connection_errors import (
 )
 from app.store.database import is_sqlite
 from app.store.migrate import Fit, MigrationResult, current_revision, fit_of, migrate, newest_revision
+from app.store.private_files import is_missing
 from app.store.sealed_values import find_sealing_key
 
 
@@ -73,7 +74,7 @@ async def require_known_key(settings: Settings) -> None:
 
     Nothing could be read with the new key, and whatever is stored from then on would not fit the rest.
     """
-    if settings.key_file.exists() or missing_sqlite_file(settings.database) is not None:
+    if not is_missing(settings.key_file) or missing_sqlite_file(settings.database) is not None:
         return
     try:
         key = await find_sealing_key(settings.database)

@@ -19,6 +19,7 @@ from app.settings import Settings, read_settings
 from app.store.accounts import AccountError
 from app.store.connection_errors import describe_failure, missing_sqlite_file
 from app.store.errors import CommitUnknownError, DatabaseError
+from app.store.private_files import is_missing
 from app.store.vault import VaultError
 
 T = TypeVar("T")
@@ -40,7 +41,7 @@ def require_initialized(settings: Settings) -> None:
             f"there is no database {file}: {_SAME_AS_THE_APP}; if the app is new, start it once, or run "
             "`saleor-gateway migrate`"
         )
-    if not settings.key_file.is_file():
+    if is_missing(settings.key_file):
         raise SettingsError(
             f"there is no secret key file {settings.key_file.absolute()}: {_SAME_AS_THE_APP}; if the app is new, start "
             "it once, and if the file is lost, put it back from its copy"

@@ -10,6 +10,7 @@ from sqlalchemy.exc import DBAPIError
 
 from app.store.database import is_sqlite
 from app.store.errors import DatabaseError
+from app.store.private_files import is_missing
 
 # What the owner of a database may do in its schema differs between servers; the grant is enough on all of them.
 _NO_RIGHTS = (
@@ -199,7 +200,7 @@ def missing_sqlite_file(database_url: str) -> Path | None:
     if not is_sqlite(database_url):
         return None
     file = sqlite_file(database_url)
-    return None if file.is_file() else file
+    return file if is_missing(file) else None
 
 
 def sqlite_file(database_url: str) -> Path:

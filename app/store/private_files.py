@@ -1,12 +1,21 @@
 """Files with shoppers' data are private to their owner, whatever the umask: files 0600, the app's folder 0700."""
 
+import errno
 import os
-from contextlib import suppress
 from pathlib import Path
 
 _OTHERS_MODE = 0o077
+_NOT_OURS = {errno.ENOENT, errno.EACCES, errno.EPERM, errno.EROFS}
 _SQLITE_HEADER = b"SQLite format 3\0"
 _SQLITE_SUFFIXES = ("", "-wal", "-shm", "-journal")
+
+
+def is_missing(file: Path) -> bool:
+    """Return True if there is no such file; False as well where this user may not look, as whoever opens it is told."""
+    try:
+        return not file.is_file()
+    except PermissionError:
+        return False
 
 
 def create_private_folder(folder: Path) -> None:
@@ -37,7 +46,10 @@ def create_private_database(file: str) -> None:
 
 
 def _restrict_to_owner(path: Path) -> None:
-    with suppress(FileNotFoundError, PermissionError):  # not ours: its owner has decided who may read it
+    try:
         mode = path.stat().st_mode & 0o777
         if mode & _OTHERS_MODE:
             path.chmod(mode & ~_OTHERS_MODE)
+    except OSError as error:
+        if error.errno not in _NOT_OURS:  # whose owner, or whoever mounts it, has decided who may read it
+            raise

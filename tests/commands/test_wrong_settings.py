@@ -151,7 +151,7 @@ async def test_a_folder_that_cannot_be_made(tmp_path: Path, run: Run) -> None:
     (tmp_path / "file").touch()
     for command in ("migrate", "run"):
         outcome = await run({"APP_DATA_DIR": str(tmp_path / "file" / "data")}, command)
-        assert said(outcome) == f"APP_DATA_DIR: the folder {tmp_path}/file/data cannot be created"
+        assert said(outcome) == f"APP_DATA_DIR: the folder {tmp_path}/file/data cannot be created: Not a directory"
 
 
 @pytest.mark.parametrize("command", ["run", "sandbox"])
