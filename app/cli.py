@@ -1,11 +1,7 @@
 """The command line, ``saleor-gateway``: all commands with their functions and their summaries for ``--help``."""
 
-import os
-import sys
 from collections.abc import Mapping
 from importlib.metadata import version as version_of
-from io import TextIOWrapper
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,6 +9,7 @@ import typer
 from app import DISTRIBUTION
 from app.commands.deferred import Command, Group, add_commands
 from app.commands.group import OperatorGroup
+from app.commands.output import prepare_output
 
 COMMANDS: Mapping[str, Command | Group] = {
     "run": Command(
@@ -298,23 +295,12 @@ def _configure_logs() -> None:
     configure_logs("console", "warning")
 
 
-def _accept_any_text() -> None:
-    """Make standard output accept every letter, escaped where its encoding has none, and be there if it was closed.
-
-    What a command has done is done when it prints: it must not end with a stack trace then.
-    """
-    if sys.stdout is None:
-        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - open until the process ends
-    if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")
-
-
 def main() -> None:
     """Run a command. Logs go to standard error, because standard output is for the command's result.
 
     ``run`` configures its logs again, from the settings.
     """
-    _accept_any_text()
+    prepare_output()
     cli(obj=_configure_logs)
 
 

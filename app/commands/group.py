@@ -7,6 +7,8 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from app.commands.failure import CommandFailed
+from app.commands.output import discard_output
 from app.commands.terminal import print_error
 from app.errors import SettingsError
 
@@ -40,5 +42,18 @@ class OperatorGroup(TyperGroup):
                 print_error(message)
             status = exc.exit_code
         if standalone_mode:
-            sys.exit(status)
+            sys.exit(_flush_output() or status)
         return status
+
+
+def _flush_output() -> int:
+    """Write what is left of the output; return the exit status if that fails, else 0."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        discard_output()
+        return 1
+    except CommandFailed as exc:
+        print_error(exc.format_message())
+        return exc.exit_code
+    return 0

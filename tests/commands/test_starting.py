@@ -190,9 +190,32 @@ async def test_a_command_without_an_output_does_its_work(tmp_path: Path) -> None
     assert (tmp_path / "payments.sqlite").exists()
 
 
-async def _run_process(word: str, folder: Path, *, before: str = "", **environment: str) -> tuple[int, str, str]:
+@pytest.mark.fault("disk-full")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("word", ["migrate", "doctor --json", "--help", "--version"])
+async def test_an_output_that_cannot_be_written_ends_a_command_in_words(
+    word: str, unbuffered: str, tmp_path: Path
+) -> None:
+    """An export to a full disk must not look like a crash, nor a refund that was made like one that was not."""
+    full = "import os; os.dup2(os.open('/dev/full', os.O_WRONLY), 1)"
+    ended, _, err = await _run_process(word, tmp_path, before=full, PYTHONUNBUFFERED=unbuffered)
+
+    assert ended == 1
+    assert err.startswith("error: the output cannot be written (No space left on device), so it is not whole;"), err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+async def test_a_reader_that_wants_no_more_is_no_error(unbuffered: str, tmp_path: Path) -> None:
+    nobody = "import os; pipe = os.pipe(); os.close(pipe[0]); os.dup2(pipe[1], 1)"
+    ended, _, err = await _run_process("doctor --json", tmp_path, before=nobody, PYTHONUNBUFFERED=unbuffered)
+
+    assert (ended, err) == (1, "")
+
+
+async def _run_process(words: str, folder: Path, *, before: str = "", **environment: str) -> tuple[int, str, str]:
     """Run a command in an interpreter of its own, which ``before`` starts; return its status, output and errors."""
-    start = [sys.executable, "-c", "from app.cli import main; main()", word]
+    start = [sys.executable, "-c", "from app.cli import main; main()", *words.split()]
     if before:
         start = [sys.executable, "-c", f"{before}; os.execv({sys.executable!r}, {start!r})"]
     process = await asyncio.create_subprocess_exec(
