@@ -13,6 +13,7 @@ _LABEL = r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?"
 _HOST = re.compile(rf"({_LABEL})(\.{_LABEL})*|\[[0-9a-f:]+\]")
 _PORT = re.compile(r"[0-9]{1,5}")
 _PATH = re.compile(r"(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*/graphql/")
+_USUAL_PORTS = {"https": ":443", "http": ":80"}
 
 
 def is_api_url(text: str) -> bool:
@@ -51,7 +52,8 @@ class AllowList:
     """The Saleors that may install the app.
 
     An entry is a whole GraphQL address; in its host a label may be ``*``, which stands for exactly one label
-    (``https://*.saleor.cloud/graphql/``), but not one of the last two. An empty list allows loopback addresses only.
+    (``https://*.saleor.cloud/graphql/``), but not one of the last two. A Saleor writes the usual port of its scheme or
+    not, so an entry with it means both. An empty list allows loopback addresses only.
     Raises ValueError for an entry that is neither.
     """
 
@@ -85,7 +87,9 @@ def _compile_pattern(entry: str) -> re.Pattern[str]:
     if "*" in last_labels:
         msg = f"not a Saleor address for the allow-list: {entry!r}; write it like https://shop.example.com/graphql/"
         raise ValueError(msg)
-    return re.compile(re.escape(entry).replace(r"\*", _LABEL))
+    port = _USUAL_PORTS[urlsplit(plain).scheme]
+    pattern = re.escape(entry).replace(r"\*", _LABEL)
+    return re.compile(pattern.replace(f"{port}/", f"({port})?/", 1))
 
 
 def _is_loopback(saleor_api_url: str) -> bool:

@@ -65,6 +65,25 @@ def test_a_saleor_under_a_path() -> None:
 
 
 @pytest.mark.parametrize(
+    ("entry", "same", "others"),
+    [
+        ("https://shop.example.com:443/graphql/", "https://shop.example.com/graphql/", ("80", "8443", "44")),
+        ("http://shop.example.com:80/graphql/", "http://shop.example.com/graphql/", ("443", "8080", "8")),
+        ("https://*.saleor.cloud:443/graphql/", "https://a.saleor.cloud/graphql/", ("4430",)),
+    ],
+)
+def test_an_entry_with_the_usual_port_is_the_address_without_it_too(
+    entry: str, same: str, others: tuple[str, ...]
+) -> None:
+    allowed = AllowList([entry])
+    assert allowed.allows(same)
+    assert allowed.allows(entry.replace("*", "a"))
+    for port in others:
+        assert not allowed.allows(same.replace("/graphql/", f":{port}/graphql/"))
+    assert not AllowList([entry.replace(":443", ":8443").replace(":80/", ":8080/")]).allows(same)
+
+
+@pytest.mark.parametrize(
     "entry",
     [
         "",
