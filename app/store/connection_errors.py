@@ -134,6 +134,16 @@ class NoRightsError(UnusableDatabaseError):
         super().__init__(_NO_RIGHTS.format(user=user, name=name))
 
 
+class NoSchemaError(UnusableDatabaseError):
+    """No schema of the search path exists, so there is no place for tables."""
+
+    def __init__(self, user: str, name: str, search_path: str) -> None:
+        super().__init__(
+            f"the search_path of the user {user!r} in {name!r}, {search_path}, names no schema that exists: create the "
+            "schema, or correct the search_path where it is set (in the address, ALTER ROLE or ALTER DATABASE)"
+        )
+
+
 class UnfinishedCopyError(UnusableDatabaseError):
     """Another database is being copied into this one, and not everything is there yet."""
 

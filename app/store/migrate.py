@@ -19,7 +19,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection
 
 from app.store import unfinished_copy
-from app.store.connection_errors import EncodingError, NoRightsError, UnfinishedCopyError
+from app.store.connection_errors import EncodingError, NoRightsError, NoSchemaError, UnfinishedCopyError
 from app.store.database import create_engine, is_sqlite
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
@@ -88,6 +88,14 @@ def fit_of(revision: str | None) -> Fit:
     return Fit.AHEAD if stands_at.number > known.number >= stands_at.works_from else Fit.FOREIGN
 
 
+_SEARCH_PATH = """
+    SELECT current_schema() IS NOT NULL OR EXISTS (
+        SELECT FROM pg_namespace, unnest(string_to_array(current_setting('search_path'), ',')) AS named
+        WHERE nspname = replace(btrim(named, ' "'), '$user', current_user)
+    ), current_user, current_database(), current_setting('search_path')
+"""  # whether any schema of it exists, and what to say if none does
+
+
 async def current_revision(database_url: str, *, for_copy: bool = False) -> str | None:
     """Return the current migration of the database; None for an empty one.
 
@@ -117,7 +125,15 @@ def _require_utf8(connection: Connection) -> None:
             raise EncodingError(encoding)
 
 
+def _require_existing_schema(connection: Connection) -> None:
+    if connection.dialect.name == "postgresql":
+        exists, *named = connection.exec_driver_sql(_SEARCH_PATH).one()
+        if not exists:
+            raise NoSchemaError(*named)
+
+
 def _require_schema(connection: Connection) -> None:
+    _require_existing_schema(connection)
     if connection.dialect.name == "postgresql":
         query = "SELECT current_schema(), current_user, current_database()"
         schema, user, name = connection.exec_driver_sql(query).one()
@@ -145,12 +161,13 @@ async def migrate(database_url: str) -> MigrationResult:
 
     Nothing is done if a newer program has migrated it already and this one works with the result. Safe to repeat, as
     every start of the app does on SQLite; on PostgreSQL safe from several processes at once. Raises CommandError (of
-    Alembic) for a database that this program does not know, UnusableDatabaseError for one that cannot hold all names,
-    or into which another is being copied.
+    Alembic) for a database that this program does not know, UnusableDatabaseError for one that cannot hold all names
+    or has no schema for the tables, or into which another is being copied.
     """
 
     def upgrade(connection: Connection) -> MigrationResult:
         _require_utf8(connection)
+        _require_existing_schema(connection)
         _require_complete(connection)
         stood_at = MigrationContext.configure(connection).get_current_revision()
         if fit_of(stood_at) is Fit.AHEAD:

@@ -12,7 +12,7 @@ from sqlalchemy import text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
 
-from app.store.connection_errors import EncodingError, NoRightsError, describe_connection_error
+from app.store.connection_errors import EncodingError, NoRightsError, NoSchemaError, describe_connection_error
 from app.store.database import Database, Timeouts, create_engine
 from app.store.migrate import current_revision, migrate
 from integration_base_tests.tls_server import write_certificate
@@ -117,6 +117,31 @@ async def test_tables_that_a_user_may_not_see_do_not_look_like_an_empty_database
         with pytest.raises(DBAPIError) as refused:
             await current_revision(theirs)
         assert f"may not connect to {name!r}" in describe_connection_error(theirs, refused.value)
+
+
+@pytest.mark.parametrize("path", ["shop", '"$user", shop', "''"])
+async def test_a_search_path_that_leads_nowhere_is_not_taken_for_missing_rights(
+    new_postgresql: Callable[[], str], path: str
+) -> None:
+    """Whoever follows the advice to grant rights on the schema public changes nothing."""
+    url = new_postgresql()
+    run_statements(url, f'ALTER DATABASE "{make_url(url).database}" SET search_path TO {path}')
+    for asks in (migrate, current_revision):
+        with pytest.raises(
+            NoSchemaError, match="names no schema that exists: create the schema, or correct the search"
+        ):
+            await asks(url)
+
+
+@pytest.mark.parametrize("path", ["nowhere, shop", '"$user", public', '"a shop"', '"a,shop"'])
+async def test_a_search_path_of_which_one_schema_exists_is_used(new_postgresql: Callable[[], str], path: str) -> None:
+    url = new_postgresql()
+    run_statements(
+        url, "CREATE SCHEMA shop", 'CREATE SCHEMA "a shop"', 'CREATE SCHEMA "a,shop"',
+        f'ALTER DATABASE "{make_url(url).database}" SET search_path TO {path}',
+    )  # fmt: skip
+    await migrate(url)
+    assert await current_revision(url) is not None
 
 
 @pytest.mark.parametrize(

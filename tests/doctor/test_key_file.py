@@ -51,6 +51,13 @@ async def test_a_file_that_may_not_be_read(deployment: Deployment) -> None:
     assert f"chown {user}" in str(found.remedy)
 
 
+async def test_a_new_installation_is_not_told_to_put_back_what_it_never_had(deployment: Deployment) -> None:
+    deployment.key_file.unlink()
+    (found,) = await check_key_file(deployment)
+    assert str(found.remedy).startswith("If the app has run before, put the key file back from its copy")
+    assert "Otherwise start the app once" in str(found.remedy)
+
+
 def test_the_start_says_that_the_file_may_not_be_read(settings: Settings) -> None:
     with no_right_to_read(settings.key_file), pytest.raises(SettingsError) as told:
         settings.open_vault()

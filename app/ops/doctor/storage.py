@@ -36,6 +36,11 @@ _NO_KEYS = LazyMessage(
     "Put the key file back from its copy, or set APP_SECRET_KEY_FILE to it. Do not create a new one: nothing "
     "that is encrypted in the database could be read again."
 )
+_NO_KEY_FILE = LazyMessage(
+    "If the app has run before, put the key file back from its copy, or set APP_SECRET_KEY_FILE to it: nothing that is "
+    "encrypted in the database could be read with a new one. Otherwise start the app once, which creates it unless "
+    "APP_SECRET_KEY_FILE is set."
+)
 _NO_DATABASE = LazyMessage(
     "If the app has run before, put the database back from its backup, or correct APP_DATABASE_URL: a new one would "
     "know of no payment. Otherwise start the app once. Run this command with the app's settings and working directory."
@@ -58,7 +63,7 @@ async def check_key_file(
         Vault(read_keys(file))
         file_stat = file.stat()
     except FileNotFoundError:
-        return [error(Subject.KEY_FILE, LazyMessage("There is no secret key file."), _NO_KEYS, detail=path)]
+        return [error(Subject.KEY_FILE, LazyMessage("There is no secret key file."), _NO_KEY_FILE, detail=path)]
     except PermissionError:
         what = LazyMessage("The user %(user)s may not read the secret key file.", user=str(user))
         remedy = LazyMessage(
