@@ -133,6 +133,14 @@ class Settings(BaseSettings):
             raise ValueError(_HOME)
         return value
 
+    @field_validator("data_dir")
+    @classmethod
+    def _check_data_dir(cls, value: Path) -> Path:
+        """Refuse what would end the address of the database in the folder, which would then lie beside it."""
+        if "?" in str(value):
+            raise ValueError("must be a path without a question mark")
+        return value
+
     @field_validator("database_url")
     @classmethod
     def _check_database_url(cls, value: str | None) -> str | None:

@@ -41,6 +41,14 @@ def test_a_home_folder_that_no_shell_has_filled_in_is_refused(
         read(monkeypatch, name, value)
 
 
+@pytest.mark.parametrize("value", ["/srv/shop?", "/srv/a?b/data", "/srv/data?mode=ro"])
+def test_a_folder_whose_name_would_end_the_address_of_the_database_is_refused(
+    value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The database would lie beside the folder, in a file that no backup of the folder holds."""
+    assert_refused_in_words(monkeypatch, "data_dir", value, "must be a path without a question mark")
+
+
 @every_setting
 @pytest.mark.parametrize("around", [" ", "\n", "\r\n", "\t", "\N{NO-BREAK SPACE}", '"', "'", '" '], ids=repr)
 def test_white_space_and_quotes_around_a_setting_are_not_part_of_it(
