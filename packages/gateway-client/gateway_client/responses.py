@@ -15,7 +15,6 @@ Whatever else comes is not believed, but what it says is in the error (``said``)
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, tzinfo
-from email.utils import parsedate_to_datetime
 from html import unescape
 from typing import Any
 
@@ -35,6 +34,7 @@ from gateway_client.models.records import S, UnreadableError, read_record, valid
 from gateway_client.statuses import TABLE, Status, read_status
 from gateway_client.transport import Call, GatewayResponse
 from integration_base import exact_json
+from integration_base.date_header import read_date
 
 _DUPLICATE_CODES = frozenset({"P-409", "4119"})
 _BAD_CREDENTIALS_CODE = re.compile(r"S-40\d")
@@ -261,8 +261,7 @@ def _retry_pause(headers: Mapping[str, str]) -> float | None:
     text = headers.get("Retry-After", "").strip()
     if text.isascii() and text.isdecimal():
         return float(min(int(text[:9]), _MAX_PAUSE))
-    try:
-        wait = parsedate_to_datetime(text) - parsedate_to_datetime(headers.get("Date", ""))
-    except (ValueError, TypeError):  # no date, or only one of the two with a zone
+    until, sent = read_date(text), read_date(headers.get("Date", ""))
+    if until is None or sent is None:
         return None
-    return min(max(wait.total_seconds(), 0.0), _MAX_PAUSE)
+    return min(max((until - sent).total_seconds(), 0.0), _MAX_PAUSE)

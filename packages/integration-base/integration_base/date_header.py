@@ -1,14 +1,23 @@
-"""The ``Date`` header of a simulated server: its clock as clients see it."""
+"""Times in HTTP headers: reading those of other servers, and the ``Date`` of a simulated one."""
 
 from collections.abc import Awaitable, Callable, MutableMapping
-from datetime import datetime
-from email.utils import format_datetime
+from datetime import UTC, datetime
+from email.utils import format_datetime, parsedate_to_datetime
 from typing import Any
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 ASGIApp = Callable[[Message, Receive, Send], Awaitable[None]]
+
+
+def read_date(text: str) -> datetime | None:
+    """Return the time in a header, in UTC; None if it is none. A time without a zone (``-0000``) is in UTC."""
+    try:
+        at = parsedate_to_datetime(text)
+        return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
 
 
 class DateHeaderMiddleware:

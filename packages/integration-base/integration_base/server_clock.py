@@ -3,10 +3,11 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
+from datetime import datetime, timedelta
 
 import httpx2
+
+from integration_base.date_header import read_date
 
 _HALF_A_SECOND = timedelta(seconds=0.5)  # the header has whole seconds
 
@@ -38,15 +39,12 @@ async def compare_clock(
             asyncio.timeout(within),
             http.stream("GET", address, follow_redirects=False) as response,
         ):
-            date = response.headers.get("date", "")
+            stated = read_date(response.headers.get("date", ""))
     except (httpx2.HTTPError, TimeoutError):
         return None
-    after = now()
-    try:
-        theirs = parsedate_to_datetime(date).astimezone(UTC) + _HALF_A_SECOND
-    except ValueError:
+    if stated is None:
         return None
-    latency = (after - before) / 2
-    ahead = theirs - (before + latency)
+    latency = (now() - before) / 2
+    ahead = stated - (before + latency) + _HALF_A_SECOND
     certain = max(abs(ahead) - latency - _HALF_A_SECOND, timedelta())
     return ClockDifference(certain if ahead > timedelta() else -certain)

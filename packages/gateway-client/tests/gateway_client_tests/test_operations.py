@@ -350,6 +350,8 @@ async def test_a_4xx_whose_record_says_anything_but_failure_is_unknown(
         ({"Retry_After": "Sat, 21 Nov 2026 10:00:30 GMT"}, None),
         ({"Retry_After": "Sat, 21 Nov 2026 10:00:30 GMT", "Date": "Sat, 21 Nov 2026 10:00:00 GMT"}, 30.0),
         ({"Retry_After": "Sat, 21 Nov 2026 09:00:00 GMT", "Date": "Sat, 21 Nov 2026 10:00:00 GMT"}, 0.0),
+        ({"Retry_After": "Sat, 21 Nov 99999999999999999999 10:00:00 GMT"}, None),
+        ({"Retry_After": "Sat, 21 Nov 2026 10:00:09 GMT", "Date": "Sat, 21 Nov 2026 10:00:00 -0000"}, 9.0),
     ],
 )
 async def test_the_pause_that_the_gateway_asks_for(
