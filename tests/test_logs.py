@@ -86,6 +86,14 @@ def test_who_does_not_speak_http_is_a_line_of_information(written: Callable[[], 
     assert len(written()) == 2
 
 
+def test_who_asks_for_a_web_socket_is_no_warning(written: Callable[[], list[dict[str, Any]]]) -> None:
+    """Anybody can, and the advice to install a library would change nothing."""
+    logger = logging.getLogger("uvicorn.error")
+    logger.warning("Unsupported upgrade request.")
+    logger.warning("No supported WebSocket library detected. Please use \"pip install 'uvicorn[standard]'\"")
+    assert [line["level"] for line in written()] == ["info", "info"]
+
+
 @pytest.mark.fault("database-away")
 @pytest.mark.parametrize("is_known", [True, False])
 def test_a_step_that_fails_is_no_line_if_the_database_is_known_to_be_away(

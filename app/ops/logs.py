@@ -20,10 +20,11 @@ _UUID_OR_CARD_NUMBER = re.compile(
 # An e-mail address, plain or URL-encoded. A match starts only where a word starts, so that long texts are scanned once.
 _EMAIL = re.compile(r"(?<![\w.+%-])[\w.+-]+(?:@|%40)[\w-]+(?:\.[\w-]+)+", re.IGNORECASE)
 _REDACTED = "(redacted)"
-_STRANGERS_FAULTS = {
+_STRANGERS_FAULTS = (
     "Invalid HTTP request received.",
     "Unsupported upgrade request.",
-}
+    "No supported WebSocket library detected.",  # it goes on to advise to install one, which would change nothing
+)
 
 
 _STEP_EVENTS = {
@@ -116,7 +117,7 @@ def quieten_libraries(record: logging.LogRecord) -> bool:
     """
     if record.exc_info and _is_logged(record.exc_info[1]):
         return False
-    if record.name == "uvicorn.error" and str(record.msg) in _STRANGERS_FAULTS:
+    if record.name == "uvicorn.error" and str(record.msg).startswith(_STRANGERS_FAULTS):
         record.levelno, record.levelname = logging.INFO, "INFO"
         return logging.getLogger().isEnabledFor(logging.INFO)
     if record.name.startswith("sqlalchemy.pool"):
