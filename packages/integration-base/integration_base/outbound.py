@@ -28,6 +28,7 @@ import httpcore2
 import httpx2
 
 from integration_base.connection_failures import NotPublicError
+from integration_base.ordered_stream import OrderedStream
 
 Guard: TypeAlias = Callable[[str], bool]
 """Returns True if a host, a name or an address without brackets, may only lead to the public internet."""
@@ -115,7 +116,8 @@ class CheckedBackend(httpcore2.AsyncNetworkBackend):
     ) -> httpcore2.AsyncNetworkStream:
         """Connect; ``timeout`` in seconds. Raises ConnectError and ConnectTimeout."""
         if not self._guard(host):
-            return await self._inner.connect_tcp(host, port, timeout, local_address, socket_options)
+            stream = await self._inner.connect_tcp(host, port, timeout, local_address, socket_options)
+            return OrderedStream(stream)
         until = None if timeout is None else monotonic() + timeout
         addresses = await _resolve_public(host, port, timeout)
         failure: Exception = httpcore2.ConnectError("it resolves to nothing")
@@ -123,7 +125,8 @@ class CheckedBackend(httpcore2.AsyncNetworkBackend):
             # Each address gets its share of the remaining time, so that an unresponsive one does not use up all of it.
             left = None if until is None else max(until - monotonic(), 0.0) / (len(addresses) - number)
             try:
-                return await self._inner.connect_tcp(address, port, left, local_address, socket_options)
+                stream = await self._inner.connect_tcp(address, port, left, local_address, socket_options)
+                return OrderedStream(stream)
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
                 failure = error
         raise failure
@@ -173,12 +176,19 @@ class CheckedTransport(httpx2.AsyncHTTPTransport):
     async def _send(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request; a connection that its peer ends in the very moment in which it is taken is one that failed.
 
-        Such a socket has no addresses any more, and anyio does not expect that.
+        Such a socket has no addresses any more, and anyio does not expect that. Nor is anything an answer that was
+        there before the request.
         """
         try:
-            return await super().handle_async_request(request)
+            response = await super().handle_async_request(request)
         except AttributeError as error:
             raise httpx2.ReadError("the connection ended as soon as it was taken", request=request) from error
+        stream = response.extensions.get("network_stream")
+        if isinstance(stream, OrderedStream) and not stream.is_answered:
+            await stream.aclose()
+            await response.aclose()
+            raise httpx2.ReadError("the answer was there before the request", request=request)
+        return response
 
 
 class _SlotReleasingBody(httpx2.AsyncByteStream):
