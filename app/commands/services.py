@@ -26,12 +26,19 @@ T = TypeVar("T")
 
 _SAME_AS_THE_APP = "run this command with the app's settings and in its working directory"
 
+_INTERRUPTED = 130  # as shells have it: 128 and the number of the signal
+
 
 def with_services(work: Callable[[Services], Awaitable[T]]) -> T:
     """Run ``work`` with services, configured from the environment. Raises SettingsError and CommandFailed."""
     settings = read_settings()
     require_initialized(settings)
-    return asyncio.run(_with_services(settings, work))
+    try:
+        return asyncio.run(_with_services(settings, work))
+    except KeyboardInterrupt as exc:
+        raise CommandFailed(
+            "interrupted: what the command was doing may be done; check that before you repeat it", status=_INTERRUPTED
+        ) from exc
 
 
 def require_initialized(settings: Settings) -> None:

@@ -1,5 +1,8 @@
 """``payments capture``, ``void``, ``refund`` and ``cancel``."""
 
+import asyncio
+import signal
+import sys
 from collections.abc import AsyncIterator
 from decimal import Decimal
 
@@ -10,9 +13,10 @@ from app.core.vocabulary import Flow, Kind, State
 from app.services import Services
 from app.store.aggregates import find_by_order
 from app.store.tables import MerchantAccount
-from integration_base_tests.loopback import json_reply
+from integration_base_tests.loopback import Silence, json_reply
+from integration_base_tests.waiting import eventually
 from tests.commands.books import ORDER, operation, store_payment
-from tests.commands.conftest import Shell, add_account, one_database
+from tests.commands.conftest import Shell, add_account, clean_environment, one_database
 from tests.payments.fake_gateway import BROKEN, POS_ID, FakeGateway, open_fake_gateway, payment, refusal_reply
 from tests.payments.fake_gateway import operation as record
 from tests.payments.split.people import NAMES, POTTER, SMITH, rules
@@ -69,6 +73,32 @@ async def test_a_refund_that_the_balance_does_not_cover_is_warned_of_and_done(
     assert told.err == ("warning: The balance at the gateway is 12.50 UAH; this refund of 30.00 UAH may be refused.\n")
     gateway.will_answer(json_reply(record("refund", ORDER, "12.50")))
     assert (await shell("payments", "refund", ORDER, "--amount", "12.5", "--yes")).err == ""
+
+
+@pytest.mark.law(2)
+async def test_a_refund_that_is_interrupted_is_not_known_and_whoever_interrupts_is_told(
+    environment: dict[str, str], services: Services, account: MerchantAccount, gateway: FakeGateway
+) -> None:
+    await store_payment(services, account)
+    gateway.will_answer(Silence())
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", "from app.cli import main; main()", "payments", "refund", ORDER, "--yes",
+        env=clean_environment(environment), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+
+    async def is_requested() -> bool:
+        return any(request.path.endswith("/refund") for request in gateway.requests)
+
+    await eventually(is_requested)
+    process.send_signal(signal.SIGINT)
+    out, err = await process.communicate()
+
+    assert (process.returncode, out) == (130, b"")
+    assert err.decode() == (
+        "error: interrupted: what the command was doing may be done; check that before you repeat it\n"
+    )
+    (refund,) = await asked_for(services)
+    assert refund.state not in {State.SUCCESS, State.FAILURE}
 
 
 async def test_a_request_that_is_named_is_done_once(
