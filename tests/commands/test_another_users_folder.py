@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from app.bootstrap import open_deployment
 from app.commands.database import require_known_key, require_migrated
 from app.commands.services import require_initialized
 from app.errors import SettingsError
+from app.ops.doctor.storage import check_database, check_disk
 from app.settings import Settings
 
 OTHER_USER = 10001
@@ -46,6 +48,15 @@ async def test_a_command_in_the_folder_of_another_user_names_the_database(settin
         require_initialized(settings)  # what cannot be seen may be there
         with pytest.raises(SettingsError, match=r"payments\.sqlite cannot be opened: .* may this user write to it"):
             await require_migrated(settings)
+
+
+async def test_the_doctor_says_of_a_folder_that_may_not_be_entered_what_is_wrong_once(settings: Settings) -> None:
+    """The disk below it cannot be looked at; that it cannot is no error of the doctor."""
+    async with open_deployment(settings) as deployment:
+        with other_user(settings.data_dir.parent, 0):
+            (found,) = await check_database(deployment)
+            assert await check_disk(deployment) == []
+    assert "payments.sqlite cannot be opened" in (found.detail or "")
 
 
 async def test_a_start_in_a_folder_that_may_not_be_entered_names_the_folder(settings: Settings) -> None:

@@ -141,7 +141,10 @@ async def check_disk(
     if not is_sqlite(url) or missing_sqlite_file(url) is not None:
         return []
     folder = sqlite_file(url).parent
-    free = free_bytes(folder)
+    try:
+        free = free_bytes(folder)
+    except PermissionError:  # the database in it cannot be opened either, which is said above
+        return []
     if free >= _ENOUGH_BYTES:
         return []
     what = LazyMessage("The disk with the database is nearly full: %(megabytes)s MB are free.", megabytes=free // _MB)
