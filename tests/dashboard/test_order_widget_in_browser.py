@@ -10,6 +10,7 @@ from playwright.async_api import Browser, FrameLocator, Page, expect
 from tests.commands.conftest import one_database
 from tests.dashboard.framing import clipboard_text, messages_of, wait_for_messages
 from tests.dashboard.order_page_stack import WIDGET, OrderPageStack
+from tests.payments.fake_gateway import refusal_reply
 
 pytestmark = pytest.mark.browser
 _HEIGHT = "html => Math.ceil(html.getBoundingClientRect().height)"
@@ -245,3 +246,43 @@ async def test_whoever_may_not_handle_payments_does_not_see_it(browser: Browser,
     async with order_page(browser, stack, order.id) as (page, _):
         await expect(page.get_by_role("heading", name=f"Order {order.number}")).to_be_visible()
         await expect(page.locator("iframe")).to_have_count(0)
+
+
+@one_database
+async def test_a_part_that_was_refused_is_still_that_part_in_that_language(
+    browser: Browser, stack: OrderPageStack
+) -> None:
+    """Else whoever presses the button again sends the customer a link for everything."""
+    order = await stack.order()
+    async with order_page(browser, stack, order.id) as (page, widget):
+        amount, language = widget.get_by_label("Amount"), widget.get_by_label("Language of the payment page")
+        await amount.fill("100")
+        await language.select_option("uk")
+        stack.gateway.will_answer(refusal_reply("No such currency here", "F-1", 422))
+        async with page.expect_response(f"**{WIDGET}/link"):
+            await widget.get_by_role("button", name="Create payment link").click()
+        await expect(widget.get_by_role("alert")).to_be_visible()
+        await expect(amount).to_have_value("100")
+        await expect(language).to_have_value("uk")
+        await amount.fill("1,000")
+        async with page.expect_response(f"**{WIDGET}/link"):
+            await widget.get_by_role("button", name="Create payment link").click()
+        await expect(amount).to_have_accessible_error_message("Enter amounts like 1234.50.")
+        await expect(language).to_have_value("uk")
+
+
+@one_database
+async def test_what_a_server_in_between_says_does_not_replace_the_form(browser: Browser, stack: OrderPageStack) -> None:
+    order = await stack.order()
+    async with order_page(browser, stack, order.id) as (page, widget):
+        amount = widget.get_by_label("Amount")
+        await amount.fill("100")
+        await page.route(f"**{WIDGET}/link", lambda route: route.fulfill(status=429, body="<h1>Too many requests</h1>"))
+        await widget.get_by_role("button", name="Create payment link").click()
+        await expect(widget.get_by_role("alert")).to_have_text("That did not work. Try again.")
+        await expect(amount).to_have_value("100")
+        await page.unroute_all()
+        await widget.get_by_role("button", name="Try again").click()
+        await expect(widget.get_by_role("alert")).to_have_count(0)
+        await expect(amount).to_have_value("100")
+    assert await stack.saleor.transactions() == []

@@ -31,8 +31,11 @@ async function request(path, fields, refused = null) {
   return answer.status === 401 && refused === null ? request(path, fields, token) : answer;
 }
 
-/** Show the order's payments; if `fields` of a form are posted to `path`, with the result of the action. */
-async function show(path = here, fields = [], { quietly = false } = {}) {
+/**
+ * Show the order's payments; if `fields` of a form are posted to `path`, with the result of the action. `typed`: fields
+ * that were posted in vain.
+ */
+async function show(path = here, fields = [], { quietly = false, typed = [] } = {}) {
   const mine = ++latest;
   clearTimeout(timer);
   if (!quietly) main.setAttribute("aria-busy", "true"); // which fades it: nobody waits for a refresh
@@ -41,8 +44,10 @@ async function show(path = here, fields = [], { quietly = false } = {}) {
   try {
     const answer = await request(path, fields);
     html = await answer.text();
-    root.lang = answer.headers.get("Content-Language") ?? root.lang;
-    if (answer.status >= 500) html = null;
+    const language = answer.headers.get("Content-Language");
+    // A page without one is not the app's, but of a server between us and the app.
+    if (answer.status >= 500 || !language) html = null;
+    else root.lang = language;
   } catch (error) {
     failure = error instanceof NoToken ? root.dataset.silent : root.dataset.failed;
   }
@@ -51,10 +56,11 @@ async function show(path = here, fields = [], { quietly = false } = {}) {
   main.removeAttribute("aria-busy");
   alarm.textContent = html === null ? failure || root.dataset.failed : "";
   alarm.hidden = again.hidden = html !== null;
-  if (html !== null) fill(html, quietly, fields);
+  again.onclick = () => show(here, [], { typed: fields.length ? fields : typed });
+  if (html !== null) fill(html, quietly, fields, typed);
 }
 
-function fill(html, quietly, fields) {
+function fill(html, quietly, fields, typed) {
   const changed = shown !== null && differs(html, shown);
   if (!quietly || changed) {
     const open = [...main.querySelectorAll("details[open][id]")].map(({ id }) => id);
@@ -65,6 +71,7 @@ function fill(html, quietly, fields) {
       for (const id of open) document.getElementById(id)?.setAttribute("open", "");
       if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
     }
+    enter(typed);
     showRefused(fields);
     main.querySelector("[role=alert], [role=status]")?.scrollIntoView({ block: "nearest" });
   }
@@ -73,13 +80,28 @@ function fill(html, quietly, fields) {
   watch();
 }
 
-/** Show why a form was refused at the field that the response names, with what was entered: `fields`. */
+function findField(name) {
+  return name && main.querySelector(`[name="${CSS.escape(name)}"]:not([type=hidden])`);
+}
+
+/** Enter `fields` again: else whoever sends the form once more asks for everything, instead of the part they wanted. */
+function enter(fields) {
+  for (const [name, value] of fields) {
+    const field = findField(name);
+    if (!field) continue;
+    field.value = value;
+    field.closest("details")?.setAttribute("open", "");
+  }
+}
+
+/** Show why a form was refused, at the field that the response names if it names one, with what was entered: `fields`. */
 function showRefused(fields) {
-  const refusal = main.querySelector("[data-field]");
-  const { field: name } = refusal?.dataset ?? {};
-  const field = name && main.querySelector(`[name="${CSS.escape(name)}"]`);
+  const refusal = main.querySelector("[role=alert]");
+  if (!refusal) return;
+  enter(fields);
+  const { field: name } = refusal.dataset;
+  const field = findField(name);
   if (!field) return;
-  field.value = new Map(fields).get(name) ?? field.value;
   showFieldErrors(main, field.form, { [name]: refusal.textContent.trim() }, { title: field.form.dataset.wrong });
   refusal.remove();
 }
@@ -125,7 +147,6 @@ main.addEventListener("click", ({ target }) => {
 
 onPageLink(main, ({ dataset }, newTab) => openInDashboard(dataset.page, { newTab }));
 
-again.addEventListener("click", () => show());
 // Sent once at the start, when the first response may be in that language already.
 dashboardEvents.addEventListener("locale", () => {
   if (requested && new Intl.Locale(root.dataset.locale).language !== root.lang) show();
