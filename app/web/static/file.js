@@ -1,5 +1,14 @@
 // Downloads of files that need the Dashboard's token: a link could not send it, so they are fetched, then saved.
 
+import { readForm } from "./forms.js";
+
+/** Return the fields of a form that requests a file, with the zone of the times in it. */
+export function fileRequest(form) {
+  const body = new URLSearchParams(readForm(form));
+  body.set("zone", Intl.DateTimeFormat().resolvedOptions().timeZone);
+  return body;
+}
+
 /** Save a response under a name; `report` receives the number of bytes so far. Rejects when it breaks off. */
 export async function save(answer, name, report) {
   const pieces = [];

@@ -4,11 +4,12 @@
 import { dashboardEvents, framed, onPageLink, openInDashboard, postToDashboard } from "./bridge.js";
 import { withSealedCard } from "./card.js";
 import { copyBy } from "./copying.js";
-import { save, saveWithProgress } from "./file.js";
+import { fileRequest, save, saveWithProgress } from "./file.js";
+import { focusAgain, focusedHtml } from "./focus.js";
 import { fold, keepFolding, unfolded } from "./folding.js";
 import { findInvalid, readForm, reveal, showFieldErrors } from "./forms.js";
 import { currentPlace, frameAddress, noticeStep, pathOf, pushPath, rememberPlace, restorePlace, stay } from "./place.js";
-import { errorMessage, readRefusal, request, requestedLanguage } from "./request.js";
+import { errorMessage, mayWorkLater, readRefusal, request, requestedLanguage } from "./request.js";
 import { addRow, removeRow } from "./rows.js";
 import { localise, writeDay } from "./times.js";
 import { askToLeave, discard, guard, hasUnsaved, showUnsaved } from "./unsaved.js";
@@ -71,7 +72,7 @@ async function show(path, { fields: posted = null, action = null, focus = true, 
     at = answer.headers.get("Content-Location");
     if (answer.ok) part = await answer.text();
     else {
-      refused = answer.status < 500;
+      refused = !mayWorkLater(answer);
       ({ message: failure, fields } = await readRefusal(answer));
     }
   } catch (error) {
@@ -92,16 +93,18 @@ async function show(path, { fields: posted = null, action = null, focus = true, 
 
 /**
  * Show why something failed: in the form where there are several invalid fields, otherwise at the top of the page. In a
- * dialog a single field is in sight: what is said beside it is not said above it too.
+ * dialog a single field is in sight: what is said beside it is not said above it too. The title of a list of fields is
+ * said nowhere without the list.
  */
 function refuse(form, message, fields) {
   const title = root.dataset.wrong;
   const summed = form && showFieldErrors(content, form, fields, { title, message });
-  const beside = form?.closest("dialog") && form.querySelector(".wrong");
+  const beside = form?.querySelector(".wrong");
+  const isSaid = message === title || (form?.closest("dialog") && beside?.textContent === message);
   if (summed) {
     warn("");
     notifyOfError(title.replace(/:$/, ".")); // no list follows there
-  } else if (beside?.textContent === message) {
+  } else if (beside && isSaid) {
     warn("");
     beside.setAttribute("role", "alert");
   } else warn(message);
@@ -189,6 +192,7 @@ function fill(part, language, focus) {
   const stored = [...content.querySelectorAll("[type=checkbox][id]:checked:not([name])")].map(({ id }) => id);
   const folds = unfolded(content);
   const groups = [...content.querySelectorAll("details.group[open]")].map(({ id }) => id);
+  const focused = focus ? null : focusedHtml(content);
   content.innerHTML = part;
   for (const id of groups) content.querySelector(`#${CSS.escape(id)}`)?.setAttribute("open", "");
   guard(content);
@@ -203,6 +207,7 @@ function fill(part, language, focus) {
     postToDashboard("notification", { status: news.dataset.status ?? "success", text: news.textContent.trim() });
   }
   if (focus) (news ?? heading).focus();
+  else if (focused !== null) focusAgain(content, focused);
   for (const form of content.querySelectorAll("form:not([novalidate])")) {
     form.noValidate = true; // see findInvalid
     form.dataset.checked = "";
@@ -238,13 +243,6 @@ async function send(form, path, fields) {
     content.removeAttribute("aria-busy");
     warn(error.message);
   }
-}
-
-/** Return the fields of a form that requests a file, with the zone of the times in it. */
-function fileRequest(form) {
-  const body = new URLSearchParams(readForm(form));
-  body.set("zone", Intl.DateTimeFormat().resolvedOptions().timeZone);
-  return body;
 }
 
 /** Save the response to a form as the file that the form names. */

@@ -24,6 +24,11 @@ export async function request(path, options, refused = null) {
   return answer.status === 401 && refused === null ? request(path, options, token) : answer;
 }
 
+/** Return whether what was refused may work in a moment: it was too slow, there were too many, or a server failed. */
+export function mayWorkLater({ status }) {
+  return status >= 500 || status === 408 || status === 429;
+}
+
 /** Return the reason of a refusal, and the messages of the invalid fields. */
 export async function readRefusal(answer) {
   const { message = root.dataset.failed, fields = {} } = (await answer.json()).detail;

@@ -10,6 +10,10 @@ export function localise(part) {
     time.title = time.textContent;
     time.textContent = format(style, new Date(time.dateTime));
   }
+  for (const field of part.querySelectorAll("[type=date][data-moment]")) {
+    const moment = new Date(field.dataset.moment); // which is on another day in UTC, where the day is short of it
+    field.valueAsDate = new Date(Date.UTC(moment.getFullYear(), moment.getMonth(), moment.getDate()));
+  }
   part.querySelectorAll("[type=date]").forEach(writeDay);
 }
 
