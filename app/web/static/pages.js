@@ -12,7 +12,7 @@ import { currentPlace, frameAddress, noticeStep, pathOf, pushPath, rememberPlace
 import { errorMessage, mayWorkLater, readRefusal, request, requestedLanguage } from "./request.js";
 import { addRow, removeRow } from "./rows.js";
 import { localise, writeDay } from "./times.js";
-import { askToLeave, discard, guard, hasUnsaved, showUnsaved } from "./unsaved.js";
+import { askToLeave, changedFields, discard, guard, hasUnsaved, showUnsaved } from "./unsaved.js";
 
 const root = document.documentElement;
 const content = document.getElementById("content");
@@ -333,6 +333,7 @@ content.addEventListener("submit", (event) => {
     return;
   }
   const fields = readForm(form, event.submitter);
+  if (form.dataset.guarded === "fields") fields.push(["changed", changedFields(form).join(" ")]);
   const search = form.method === "get" || form.dataset.search !== undefined;
   // An e-mail address must not be part of a page's address, which logs keep: it is posted.
   if (search && fields.some(([, value]) => value.includes("@"))) {

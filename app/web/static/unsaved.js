@@ -1,4 +1,5 @@
 // Warns before changes of a form with data-guarded are lost: another page would replace it, or the frame is unloaded.
+// One with data-guarded="fields" also states which of its fields were changed (changedFields).
 
 const saved = new WeakMap(); // the content of each form when it was rendered
 
@@ -23,6 +24,13 @@ export function discard(page) {
 /** Return whether a form of the page, other than `except`, has changes that are not saved. */
 export function hasUnsaved(page, except = null) {
   return [...page.querySelectorAll("form[data-guarded]")].some((form) => form !== except && isChanged(form));
+}
+
+/** Return the names of the fields of a form whose changes are not saved: others may have changed the rest meanwhile. */
+export function changedFields(form) {
+  const [before, now] = [saved.get(form), contentOf(form)].map((content) => new URLSearchParams(content));
+  const names = new Set([...before.keys(), ...now.keys()]);
+  return [...names].filter((name) => String(before.getAll(name)) !== String(now.getAll(name)));
 }
 
 /** Show in the form whether it has changes that are not saved. */

@@ -11,6 +11,7 @@ from app.flows.accounts.shop_name import name_shops
 from app.i18n.messages import Joined, LazyMessage, gettext_noop
 from app.services import Services
 from app.web.dashboard.form import read_form_fields
+from app.web.dashboard.set_up.forms import group_fields, is_changed_in
 from app.web.dashboard.set_up.setup_page import CHANNELS, Flash, SetUpRenderer
 from app.web.dashboard.staff import AnyStaff, Staff, http_error
 from saleor_app_sdk.graphql import SaleorClient
@@ -59,8 +60,15 @@ class ChannelParts:
         )
 
     async def _map(self, request: Request, staff: AnyStaff) -> HTMLResponse:
-        form = dict(await read_form_fields(request))
+        form = dict(fields := await read_form_fields(request))
+        present = {
+            route.channel: route.account_id for route in await self._services.accounts.routes(staff.installation.id)
+        }
         wanted = self._parse_mapping(staff, form)
+        for name in form:
+            channel = name.removeprefix(_ACCOUNT_OF)
+            if channel != name and not is_changed_in(group_fields(fields), name):
+                wanted[channel] = present.get(channel, "")  # somebody else may have changed it meanwhile
         accounts = {account.id: account for account in await self._services.accounts.all(staff.installation.id)}
         if {account for account in wanted.values() if account} - {*accounts}:
             raise http_error(404, "UNKNOWN_ACCOUNT", staff.translation, _NO_ACCOUNT)
@@ -73,9 +81,6 @@ class ChannelParts:
             return await self._renderer.part(
                 "move_channels.html", staff, step=CHANNELS, at=CHANNELS, moves=moves, wanted=wanted
             )
-        present = {
-            route.channel: route.account_id for route in await self._services.accounts.routes(staff.installation.id)
-        }
         for channel, account in wanted.items():
             if present.get(channel, "") == account:
                 continue

@@ -50,6 +50,7 @@ _RULES = {
 }
 _ADDRESSES = ("base_url", "balances_url", "register_url")
 
+_CHANGED = "changed"  # the field with the names of those that were changed since the form was opened
 ANYWAY = "anyway"
 """The field that appears when a test of keys has failed, although they may be right."""
 
@@ -118,6 +119,11 @@ def text_of(form: FormFields, name: str) -> str:
     return form.get(name, [""])[0].strip()
 
 
+def is_changed_in(form: FormFields, name: str) -> bool:
+    """Return True unless the form states which of its fields were changed, and that one was not."""
+    return _CHANGED not in form or name in text_of(form, _CHANGED).split()
+
+
 def is_saved_anyway(form: FormFields) -> bool:
     """Return True when keys are to be saved that could not be tested."""
     return text_of(form, ANYWAY) == "yes"
@@ -131,8 +137,14 @@ def rule_of(name: str) -> tuple[LazyMessage, LazyMessage]:
 
 
 def changed_options(account: MerchantAccount, form: FormFields, services: Services) -> dict[str, OptionInput]:
-    """Return the options in the form that differ from the account's. Raises OptionsRefusedError."""
-    given = {name: _read_value(OPTIONS[name], form) for _, names in GROUPS for name in names}
+    """Return the options in the form that differ from the account's. Raises OptionsRefusedError.
+
+    Those that nobody has changed in the form are left alone: it may show what they were before somebody else changed
+    them.
+    """
+    given = {
+        name: _read_value(OPTIONS[name], form) for _, names in GROUPS for name in names if is_changed_in(form, name)
+    }
     changed = read_all(*(partial(_is_changed, account, services, name, value) for name, value in given.items()))
     return {name: value for (name, value), differs in zip(given.items(), changed, strict=True) if differs}
 
