@@ -5,12 +5,13 @@ import os
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from sqlalchemy import ColumnElement
 from sqlmodel import col, select
 
-from app.bootstrap import open_services
+from app.bootstrap import open_services, utc_now
 from app.core.vocabulary import EventState
 from app.demo.processes import ServerProcess, app_process, free_port, gateway_process, saleor_process
 from app.settings import Settings
@@ -46,11 +47,13 @@ class Stack:
     gateway_url: str
     dialect: DialectName = DialectName.PUBLIC
     """What the gateway speaks, and the account is told."""
+    now: Callable[[], datetime] = utc_now
+    """The clock of the app, which also says since when there is the account."""
 
     async def open_account(self, **different: object) -> str:
         """Add the sandbox's point of sale for the only channel, as an operator would; return the account's id."""
         point = PointOfSale()
-        async with open_services(self.settings) as services:
+        async with open_services(self.settings, self.now) as services:
             installation = await services.installations.find(self.saleor.api_url)
             assert installation is not None, "install the app first"
             new = {

@@ -77,7 +77,9 @@ async def open_app_under_test(
         SandboxControl(gateway_url) as gateway,
     ):
         here = ServerProcess("app", [], url, "/readyz", folder / "app.log", {})
-        shop = Stack(saleor=saleor.saleor, gateway=gateway, app=here, settings=settings, gateway_url=gateway_url)
+        shop = Stack(
+            saleor=saleor.saleor, gateway=gateway, app=here, settings=settings, gateway_url=gateway_url, now=now
+        )
         for each in (saleor.saleor, new.saleor):
             installed = await each.install(f"{url}/api/manifest")
             assert installed.status == "INSTALLED", installed.message
