@@ -196,3 +196,19 @@ async def test_what_fits_into_the_frame_does_not_scroll(browser: Browser, staff_
         html = frame.locator("html")
         assert await html.evaluate("html => [html.scrollHeight, html.clientHeight]") == [822, 822]
         await expect(frame.locator("footer")).to_be_visible()
+
+
+@one_database
+@pytest.mark.parametrize(("path", "chosen"), [("/payments?status=paid", ".chip"), ("/?days=7", ".periods a")])
+async def test_what_is_chosen_is_seen_also_where_the_browser_paints_all_in_few_colours(
+    browser: Browser, staff_client: StaffClient, path: str, chosen: str
+) -> None:
+    """Else a total of a few payments is read as that of all."""
+    await staff_client.payment(1)
+    async with dashboard_of(browser, staff_client.app, path) as (page, frame):
+        await page.emulate_media(forced_colors="active")
+        await sign_in(page, staff_client.token())
+        colours = await frame.locator(f"{chosen}[aria-current]").evaluate(
+            "choice => [choice, document.body].map((part) => getComputedStyle(part).backgroundColor)"
+        )
+        assert len({*colours}) == 2, colours

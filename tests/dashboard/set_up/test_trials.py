@@ -111,6 +111,16 @@ async def test_what_the_gateway_refuses_is_told_on_the_page(staff_client: StaffC
     assert "data-final" in answer.text
 
 
+@one_database
+async def test_why_a_trial_was_declined_is_said_in_the_language_of_the_page(staff_client: StaffClient) -> None:
+    order_id = await begun(staff_client)
+    await staff_client.shop.notify(payment(order_id, "failure", amount="1.00", status_code="4009"))
+    await staff_client.shop.work()
+    page = (await staff_client.see(f"/set-up/try/{order_id}/standing", **{"Accept-Language": "uk"})).text
+    (why,) = re.findall('<p class="bad"[^>]*>(.*?)</p>', page)
+    assert re.search("[а-яії]", why), why
+
+
 async def test_a_payment_that_was_found_by_looking_says_that_nobody_notified(staff_client: StaffClient) -> None:
     order_id = await begun(staff_client)
     staff_client.shop.gateway.book[order_id] = [payment(order_id, amount="1.00")]

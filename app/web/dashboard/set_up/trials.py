@@ -13,7 +13,7 @@ from fastapi.responses import HTMLResponse
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import State
 from app.flows.trial_payment import SUGGESTED_AMOUNT, Trial, begin_trial, check_trial
-from app.i18n.messages import LazyMessage, gettext_noop
+from app.i18n.messages import LazyMessage, StoredMessage, gettext_noop
 from app.reports.status import Standing, standings
 from app.rules.refusal import RefusalCode, RefusalError, Refusals
 from app.services import Services
@@ -34,6 +34,7 @@ _NO_TRIAL = gettext_noop("This store has no such trial.")
 _NOT_AN_AMOUNT = LazyMessage("Enter amounts like 1234.50.")
 _NOT_A_DAY = LazyMessage("Enter the date of birth like 1991-08-24.")
 _INVALID_FORM = gettext_noop("This form cannot be submitted. Reload the page.")
+_FAILED = (State.FAILURE, State.UNKNOWN)
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class TrialPage:
     standings: Sequence[Standing]
     paid: bool
     final: bool
-    why: str | None
+    why: StoredMessage | None
     notified_at: datetime | None
 
 
@@ -190,6 +191,6 @@ def _build_page(aggregate: PaymentAggregate, account: MerchantAccount, notified_
         standings=standings(aggregate),
         paid=create.state is State.SUCCESS,
         final=create.state.final,
-        why=create.message if create.state in {State.FAILURE, State.UNKNOWN} else None,
+        why=StoredMessage(create.message) if create.message and create.state in _FAILED else None,
         notified_at=notified_at,
     )
