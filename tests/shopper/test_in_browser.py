@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime
+from decimal import Decimal
 
 import httpx2
 import pytest
@@ -11,7 +12,7 @@ from playwright.async_api import TimeoutError as NotInTime
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.web.shopper.page import POLLS
-from app.web.shopper.view import PaymentState, ShopView
+from app.web.shopper.view import OtherAttempt, PaymentState, ShopView
 from integration_base_tests.loopback import serve_app
 from tests.qr_codes import read_qr_code
 from tests.shopper.conftest import Payments
@@ -244,6 +245,30 @@ class TestAPaymentLink:
         await expect(page.get_by_role("img")).to_have_count(0)
         assert await page.evaluate("window.sameDocument")
         assert complaints == []
+
+    async def test_it_says_what_became_of_another_attempt_before_the_shopper_pays_twice(
+        self, payments: Payments, address: str, page: Page
+    ) -> None:
+        other = OtherAttempt(PaymentState.WAITING, Decimal(200), "UAH", datetime(2026, 11, 28, 9, 5, tzinfo=UTC))
+        payments.add(replace(OPEN, attempts=(other,)))
+        await page.goto(f"{address}{LINK}")
+        await expect(page.get_by_text("is still pending. Please wait before you pay again.")).to_be_visible()
+        payments.add(replace(OPEN, attempts=(replace(other, state=PaymentState.PAID),)))
+        await waits_for(page, "?w=1")
+        await page.clock.run_for(10_000)
+        await waits_for(page, "?w=2")
+        await expect(page.get_by_role("listitem").filter(has_text="200.00")).to_contain_text("was paid")
+
+    async def test_it_is_left_alone_while_nothing_has_changed(
+        self, payments: Payments, address: str, page: Page
+    ) -> None:
+        payments.add(replace(OPEN, expires_at=datetime(2026, 11, 28, 9, 5, tzinfo=UTC)))
+        await page.goto(f"{address}{LINK}")
+        await page.get_by_role("link", name="Go to the payment page").focus()
+        await waits_for(page, "?w=1")
+        await page.clock.run_for(10_000)
+        await waits_for(page, "?w=2")
+        await expect(page.get_by_role("link", name="Go to the payment page")).to_be_focused()
 
     async def test_without_javascript_it_reloads_itself(
         self, payments: Payments, address: str, browser: Browser

@@ -4,6 +4,7 @@
 const main = document.querySelector("main");
 const MISSES_ALLOWED = 5;
 let misses = 0;
+let received = main.innerHTML; // as it came, before its times are localised
 
 /** Too many visitors at this moment: `seconds` after which there may be room. */
 class Busy extends Error {
@@ -28,12 +29,10 @@ function show({ news, title }) {
   Object.assign(main.dataset, news.dataset);
   document.title = title;
   // Leave it untouched while nothing has changed: a screen reader would announce it again.
-  const summary = (page) =>
-    page.querySelector("h1").textContent + page.querySelectorAll("nav a, .attempts li").length;
-  if (summary(main) !== summary(news)) {
-    main.replaceChildren(...news.childNodes);
-    localiseTimes();
-  }
+  if (news.innerHTML === received) return;
+  received = news.innerHTML;
+  main.replaceChildren(...news.childNodes);
+  localiseTimes();
 }
 
 // Moments are written in UTC; people read them in their own time.
