@@ -12,6 +12,7 @@ from decimal import Decimal
 from functools import cache
 from io import BytesIO
 from pathlib import Path
+from unicodedata import bidirectional
 
 from babel import Locale, negotiate_locale
 from babel.dates import format_date, format_datetime, format_interval, format_skeleton, format_timedelta
@@ -117,7 +118,9 @@ class Translation:
                 # The page's script converts it to the reader's time zone, like any other time.
                 return Markup('<time datetime="{}">{}</time>').format(f"{text:%Y-%m-%dT%H:%M:%SZ}", self._value(text))
             case _:
-                return escape(self._value(text))
+                said = self._value(text)
+                # A number after a name in Arabic or Hebrew letters would stand before it.
+                return Markup("<bdi>{}</bdi>").format(said) if _is_right_to_left(said) else escape(said)
 
     def _value(self, value: Value) -> str:
         match value:
@@ -136,6 +139,10 @@ class Translation:
 
     def _english(self, text: str) -> Markup:
         return escape(text) if self.language == ENGLISH else Markup('<span lang="en">{}</span>').format(text)
+
+
+def _is_right_to_left(text: str) -> bool:
+    return any(bidirectional(character) in {"R", "AL"} for character in text)
 
 
 def _percent_pattern(language: str) -> str:

@@ -101,3 +101,18 @@ async def test_a_moment_is_not_broken_on_a_phone(browser: Browser, staff_client:
         moment = frame.locator(".tasks time")
         await moment.evaluate("time => time.parentElement.before('A long word before it, and a few more ')")
         assert await moment.evaluate("time => time.getClientRects().length") == 1
+
+
+@pytest.mark.parametrize("path", ["/set-up", "/set-up/accounts/{account}", "/payments/{payment}", "/balances"])
+async def test_a_name_that_is_one_long_word_stays_on_the_phones_screen(
+    browser: Browser, staff_client: StaffClient, path: str
+) -> None:
+    staff_client.permissions = ("HANDLE_PAYMENTS", "MANAGE_APPS")
+    account_id = staff_client.shop.account.id
+    await staff_client.services.accounts.change(account_id, name="shop." * 20)
+    address = path.format(account=account_id, payment=(await staff_client.payment(1)).order_id)
+    async with dashboard_of(browser, staff_client.app, address, width=390) as (page, frame):
+        await sign_in(page, staff_client.token())
+        await expect(frame.get_by_text("shop.shop.").first).to_be_attached()
+        wide = await frame.locator("html").evaluate("html => html.scrollWidth - html.clientWidth")
+        assert wide == 0

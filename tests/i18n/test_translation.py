@@ -71,6 +71,13 @@ def test_what_was_said_in_english_is_said_anew(words: Value, in_ukrainian: str) 
     assert said.replace("\N{NO-BREAK SPACE}", " ").replace("\N{NARROW NO-BREAK SPACE}", " ") == in_ukrainian
 
 
+def test_a_number_stays_behind_a_name_that_is_read_from_the_right() -> None:
+    """Browsers show "الورد: 40.00 UAH" with the amount before the name, and its currency after it."""
+    said = LazyMessage("%(who)s: %(sum)s", who="الورد", sum=Money(Decimal(40), "UAH"))
+    assert translation_for("en").html(said) == "<bdi>الورد</bdi>: 40.00\xa0UAH"
+    assert translation_for("en").plain_text(said) == "الورد: 40.00 UAH"
+
+
 def test_where_no_html_can_be_it_is_said_without() -> None:
     refused = LazyMessage("There is no such payment.")
     assert translation("uk").plain_text(refused) == "Такого платежу немає."
