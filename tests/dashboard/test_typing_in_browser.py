@@ -1,5 +1,6 @@
 """What somebody has typed, and the place where they are, in a browser: neither is lost, whatever happens meanwhile."""
 
+import re
 from datetime import UTC, datetime
 
 import pytest
@@ -116,3 +117,24 @@ async def test_the_period_that_is_proposed_has_the_payment_in_it_also_after_midn
         for name in ("From", "To (inclusive)"):
             await expect(form.get_by_label(name)).to_have_value("2026-11-21")
         await expect(form.get_by_text("Nov 21, 2026")).to_have_count(2)
+
+
+async def test_rules_that_were_only_checked_are_not_lost_without_a_question(
+    browser: Browser, staff_client: StaffClient
+) -> None:
+    staff_client.permissions = ("HANDLE_PAYMENTS", "MANAGE_APPS")
+    account_id = staff_client.shop.account.id
+    async with dashboard_of(browser, staff_client.app, f"/set-up/accounts/{account_id}") as (page, frame):
+        await sign_in(page, staff_client.token())
+        await frame.get_by_text("Edit all rules as text").click()
+        rules, text = frame.get_by_label("Rules, as TOML or JSON"), frame.locator("#split-text")
+        await rules.fill('mode = "percentages"\npercentages = { "7d1f4c2b-0000-4000-8000-000000000001" = 100 }')
+        await text.get_by_role("button", name="Only check").click()
+        await expect(frame.get_by_role("status")).to_contain_text("Nothing was saved")
+        await frame.get_by_role("link", name="Merchant accounts").click()
+        await frame.get_by_role("button", name="Stay on this page").click()
+        await expect(rules).to_have_value(re.compile("7d1f4c2b-0000-4000-8000-000000000001"))
+        await text.get_by_role("button", name="Save rules").click()
+        await expect(frame.get_by_role("status")).to_contain_text("The account was updated.")
+        await frame.get_by_role("link", name="Merchant accounts").click()  # nothing to ask about
+        await expect(frame.get_by_role("heading", name="Merchant accounts")).to_be_visible()

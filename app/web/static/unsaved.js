@@ -11,9 +11,11 @@ function isChanged(form) {
   return saved.has(form) && saved.get(form) !== contentOf(form);
 }
 
-/** Take what the forms of the page contain as saved. */
+/** Take what the forms of the page contain as saved; but not of one that was only tried. */
 export function guard(page) {
-  for (const form of page.querySelectorAll("form[data-guarded]")) saved.set(form, contentOf(form));
+  for (const form of page.querySelectorAll("form[data-guarded]")) {
+    saved.set(form, form.dataset.guarded === "tried" ? "" : contentOf(form));
+  }
 }
 
 /** Forget what is not saved: the user is leaving. */

@@ -86,11 +86,13 @@ class OneAccountParts:
         flash: Flash | None = None,
         *,
         tried: SplitRules | None = None,
+        tried_as_text: bool = False,
         areas: Sequence[AreaFinding] = (),
         dialect: Sequence[DialectFinding] = (),
     ) -> HTMLResponse:
         """Return the page of an account; ``tried`` are split rules to show instead of the stored ones.
 
+        ``tried_as_text``: they came from the form with text instead of from that with the table, and are not saved.
         ``areas`` and ``dialect``: the findings of a check of the gateway that was just made.
         """
         page = await read_account_page(self._services, account, tried)
@@ -110,6 +112,7 @@ class OneAccountParts:
             lost=CONSEQUENCES,
             split_modes=MODES,
             no_seller=SellerRow(),
+            tried_form=None if tried is None else "text" if tried_as_text else "table",
             **vars(page),
         )
 
@@ -178,7 +181,7 @@ class OneAccountParts:
         account, fields = await self.find_account(staff, account_id), await _read_fields(request)
         rules = _read_split_rules(staff, account, fields)
         if text_of(fields, "do") == "check":
-            return await self.render(staff, account, Flash(_RULES_VALID), tried=rules)
+            return await self.render(staff, account, Flash(_RULES_VALID), tried=rules, tried_as_text="rules" in fields)
         stored = rules.model_dump(mode="json") if rules.on else None
         return await self._change(staff, account, AccountChange({"split_rules": stored}))
 
