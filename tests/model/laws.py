@@ -135,14 +135,17 @@ def unequal_books(world: World) -> Iterator[str]:
     """Yield what differs between the three books, once all that can happen by itself has happened."""
     for attempt in world.attempts:
         yield from _differences(attempt, world)
-    paid = [
-        attempt for attempt in world.attempts if attempt.order.charged + attempt.order.reserved > attempt.order.refunded
-    ]
-    total = sum((attempt.order.charged + attempt.order.reserved - attempt.order.refunded for attempt in paid), ZERO)
+    paid = [attempt for attempt in world.attempts if _held(attempt) > ZERO]
+    total = sum(map(_held, paid), ZERO)
     for attempt in paid:
         assert attempt.aggregate is not None
         if len(paid) > 1 and total > TO_PAY and not has_problem(attempt.aggregate.payment, PAID_TWICE):
             yield "12: paid twice, and staff are not told"
+
+
+def _held(attempt: Attempt) -> Decimal:
+    order = attempt.order
+    return order.charged + order.reserved - order.refunded - order.disputed
 
 
 def _unsettled_grant(attempt: Attempt, *, problems: bool) -> Iterator[str]:

@@ -90,6 +90,19 @@ async def test_what_is_paid_by_another_attempt_is_told_until_it_is_given_back(sh
     assert await attempts(first) == []
 
 
+async def test_what_the_payers_bank_has_taken_back_is_not_called_paid(shop: Shop) -> None:
+    first = await declined(shop)
+    second = another(shop)
+    await second.complete_payment()
+    dispute = record(second.order_id, amount="100.00", method="dispute", payment_id="dispute-1")
+    await second.notify(dispute)
+    await second.work()
+    assert [each.amount for each in await attempts(first)] == [Decimal(TOTAL) - 100]
+    await second.notify(dispute | {"amount": Decimal(TOTAL)})
+    await second.work()
+    assert await attempts(first) == []
+
+
 async def test_an_attempt_at_the_bank_is_not_settled(shop: Shop) -> None:
     first = await declined(shop)
     second = another(shop)

@@ -189,10 +189,14 @@ def attempts_of(aggregates: Sequence[PaymentAggregate], currency: str) -> list[A
 
 
 def attempt_of(aggregate: PaymentAggregate) -> Attempt:
-    """Return the payment as an attempt, with what it has paid and covers: what was refunded covers nothing."""
+    """Return the payment as an attempt, with what it has paid and covers.
+
+    What was refunded, or taken back by the payer's bank, covers nothing; of one that was given back twice there is no
+    more to pay than is owed.
+    """
     payment, create = aggregate.payment, aggregate.create
     current = balance(payment.flow, aggregate.operations)
-    paid = current.charged - current.refunded + current.reserved
+    paid = max(current.held, ZERO)
     perhaps_paid = create.amount if create.contradicted and create.state is not State.SUCCESS else ZERO
     at_the_bank = create.amount if _is_at_the_bank(aggregate) and not perhaps_paid else ZERO
     return Attempt(

@@ -79,7 +79,7 @@ def _other_attempt(other: PaymentAggregate) -> OtherAttempt | None:
     payment, create, now = other.payment, other.create, balance(other.payment.flow, other.operations)
     state, amount = _payment_state(other), payment.amount
     if state is PaymentState.PAID or now.charged:
-        state, amount = PaymentState.PAID, now.charged - now.refunded
+        state, amount = PaymentState.PAID, now.held - now.reserved
     elif state is PaymentState.AUTHORISED:
         amount = now.capturable or now.capturing
     elif state.is_open:

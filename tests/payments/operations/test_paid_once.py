@@ -88,6 +88,25 @@ class TestNoPageIsOpenedForWhatIsCovered:
         await shop.work()
         await opened(another(shop))
 
+    async def test_what_the_payers_bank_has_taken_back_is_to_be_paid_again(self, shop: Shop) -> None:
+        """As Saleor says too, which counts it as charged no longer; while the bank has not decided, it is covered."""
+        await opened(shop)
+        await comes_to(shop, "success")
+        await comes_to(shop, "pending", method="dispute", payment_id="dispute-1")
+        assert code(await begins(another(shop))) == "ALREADY_PAID"
+        await comes_to(shop, "success", method="dispute", payment_id="dispute-1")
+        assert shop.amounts.charged == 0
+        await opened(another(shop))
+
+    async def test_more_refunded_than_was_paid_leaves_no_more_to_pay_than_is_owed(self, shop: Shop) -> None:
+        """By the refund and by the bank the payer got the same money back twice: that is no debt of the store."""
+        await opened(shop)
+        await comes_to(shop, "success")
+        await shop.notify(operation("refund", shop.order_id, TOTAL, operation_id="refund-1"))
+        await comes_to(shop, "success", method="dispute", payment_id="dispute-1")
+        assert code(await begins(another(shop), "100.01")) == "AMOUNT_TOO_HIGH"
+        await opened(another(shop))
+
     async def test_what_is_reserved_is_covered_until_it_is_released(self, shop: Shop) -> None:
         await opened(shop, flow="AUTHORIZATION")
         await comes_to(shop, "success", method="auth")
@@ -517,6 +536,15 @@ class TestBothArePaidEvenSo:
         await older.work()
         assert [problem_text((await each.aggregate()).payment) for each in both] == [None, None]
         assert await find_open_alerts(newer.services, newer.installation) == []
+
+    async def test_it_is_over_when_the_payers_bank_takes_one_back(self, both: tuple[Shop, Shop]) -> None:
+        """Who follows the advice to refund the other then has delivered for nothing; it is none if the bank turns."""
+        older, newer = both
+        of_the_bank: dict[str, Any] = {"method": "dispute", "payment_id": "dispute-1"}
+        await comes_to(older, "success", **of_the_bank)
+        assert [kinds_of((await each.aggregate()).payment) for each in both] == ["dispute", None]
+        await comes_to(older, "failure", **of_the_bank)
+        assert "paid twice" in (kinds_of((await newer.aggregate()).payment) or "")
 
     async def test_more_than_the_total_by_one_payment_alone_is_not_paid_twice(self, shop: Shop) -> None:
         shop.account = await shop.services.accounts.change(shop.account.id, cancel_older=False)
