@@ -17,6 +17,7 @@ from app.flows.reconciliation.entries import BookLine, Entry, is_repeated_paymen
 from app.store.day_sums import UNKNOWN_CHANNEL, ZERO, DayBooks, OrderOwner, Total
 from app.store.tables import Booked, ComparedDay
 from gateway_client.models.reports import LONGEST_PERIOD
+from gateway_client.models.values import Method
 from integration_base.amounts import LARGEST, has_whole_millionths, is_amount
 
 LEAD = timedelta(hours=1)
@@ -90,7 +91,7 @@ class Totals:
         for number, (entry, its_lines) in enumerate(found):
             if is_repeated_payment(entry, entries[:number]):
                 continue
-            kind = _booked_kind(entry, is_payout=is_payout)
+            kind = _booked_kind(entry, its_lines[0], is_payout=is_payout)
             is_foreign = kind is Booked.PAID_OUT and owner is None and not self.payouts
             if kind is not None and not is_foreign:
                 self._book(entry, kind, its_lines, owner)
@@ -155,15 +156,18 @@ def _add(sums: dict[_Key, _Sum], key: _Key, amount: Decimal, fee: Decimal | None
     return True
 
 
-def _booked_kind(entry: Entry, *, is_payout: bool) -> Booked | None:
-    """Return how an entry of a payment, or of a payout, moved money; None if it moved none."""
+def _booked_kind(entry: Entry, line: BookLine, *, is_payout: bool) -> Booked | None:
+    """Return how an entry of a payment, or of a payout, moved money; None if it moved none, or nobody knows how.
+
+    ``line`` is one of its lines: only that says whether it is a later charge of a subscription by the gateway's word.
+    """
     if entry.state is not State.SUCCESS:
         return None
     if is_payout and entry.kind in GIVES_A_PAYOUT_BACK:
         return Booked.PAID_OUT
     if entry.kind is Kind.CREATE and entry.flow is not None:
         return _CREATED.get(entry.flow)
-    return _BOOKED.get(entry.kind)
+    return Booked.CHARGED if line.method == Method.RECURRENT.value else _BOOKED.get(entry.kind)
 
 
 def _amount(entry: Entry, owner: OrderOwner | None) -> Decimal:

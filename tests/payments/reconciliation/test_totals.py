@@ -48,6 +48,8 @@ def summed(*lines: BookLine, owner: OrderOwner | None = OWNER) -> dict[date, Any
         (line("capture", amount="60.00"), [("charged", Decimal("60.00"), 1)]),
         (line("refund", amount="0.01"), [("refunded", Decimal("0.01"), 1)]),
         (line("dispute"), [("charged back", Decimal("100.00"), 1)]),
+        (line("recurrent"), [("charged", Decimal("100.00"), 1)]),
+        (line("cashback"), []),
         (line("void"), []),
         (line(status="failure"), []),
         (line("refund", status="pending"), []),
