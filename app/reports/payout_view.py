@@ -2,8 +2,10 @@
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
+from app.core.payment import returned_of_payout
 from app.i18n.messages import StoredMessage, gettext_noop
 from app.reports.sheet import Row, SheetStyle, project
 from app.reports.status import standing, standings
@@ -19,7 +21,7 @@ _HEADINGS = (
     gettext_noop("Amount"), gettext_noop("Currency"), gettext_noop("Status"), gettext_noop("Card"),
     gettext_noop("Recipient"), gettext_noop("Description"), gettext_noop("Reason"), gettext_noop("Requested by"),
     gettext_noop("Requested from"), gettext_noop("Confirmed by"), gettext_noop("Confirmed from"),
-    gettext_noop("Gateway payment ID"), gettext_noop("Fee"),
+    gettext_noop("Gateway payment ID"), gettext_noop("Fee"), gettext_noop("Returned"),
 )  # fmt: skip
 
 _BATCH_SIZE = 100
@@ -66,6 +68,7 @@ def payout_facts(services: Services, record: PayoutRecord) -> dict[str, Any]:
         "confirmed_from": payout.confirmed_from,
         "payment_id": create.operation_id,
         "fee": create.fee,
+        "returned": _returned(record),
         "problem": problem_text(payment) or "",
     }
 
@@ -109,7 +112,12 @@ def _row(services: Services, record: PayoutRecord, account: MerchantAccount, sty
         payout.confirmed_from,
         create.operation_id,
         create.fee,
+        _returned(record),
     )
+
+
+def _returned(record: PayoutRecord) -> Decimal:
+    return returned_of_payout(record.aggregate.operations)
 
 
 def _format_moment(at: datetime) -> str:

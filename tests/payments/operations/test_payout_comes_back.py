@@ -7,10 +7,12 @@ import pytest
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import Kind, State
 from app.flows.pay_out import ConfirmedPayout, paid_out_last_day, pay_out
+from app.reports.payout_view import payout_facts, payout_rows
+from app.reports.sheet import SheetStyle
 from app.reports.status import standing
 from app.rules.problems import problem_text
 from app.store.day_sums import Days, Total, our_totals
-from app.store.payouts import similar_payouts_since
+from app.store.payouts import payouts_page, similar_payouts_since
 from app.store.tables import Booked
 from integration_base_tests.loopback import json_reply
 from tests.payments.fake_gateway import operation
@@ -63,6 +65,22 @@ async def test_a_payout_that_comes_back_is_shown_and_is_paid_out_no_more(
     assert not any(total.is_trial for total in found)
     assert sum(total.amount for total in found) == Decimal(left)
     assert await paid_out_last_day(shop.services, shop.account) == Decimal(left)
+
+
+@pytest.mark.parametrize("amounts", [[], ["40.00"], ["40.00", "25.50"]])
+async def test_files_and_scripts_are_told_how_much_has_come_back(shop: Shop, amounts: list[str]) -> None:
+    """The amount alone would say that all of it is still paid out, unlike the sums of the day."""
+    wish = await paid_out(shop)
+    for amount in amounts:
+        await comes_back(shop, wish, amount)
+    batches = payout_rows(shop.services, shop.installation.id, SheetStyle())
+    [headings, row] = [row async for rows in batches for row in rows]
+    returned = sum(map(Decimal, amounts), Decimal("0.00"))
+    assert [row[headings.index(heading)] for heading in ("Amount", "Returned")] == [Decimal("100.00"), returned]
+    assert sum(total.amount for total in await totals(shop)) == Decimal("100.00") - returned
+    async with shop.services.database.transaction() as session:
+        [payout] = await payouts_page(session, shop.installation.id, most=2)
+    assert payout_facts(shop.services, payout)["returned"] == returned
 
 
 async def test_a_payout_that_came_back_whole_is_no_earlier_payout_of_the_same(shop: Shop) -> None:
