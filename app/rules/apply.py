@@ -13,7 +13,7 @@ from app.i18n.messages import Money, gettext_noop
 from app.rules.balance import balance, is_overdrawn, status_of, update_booking
 from app.rules.decision_context import DecisionContext, enqueue_note, flag_unexplained, raise_problem, report_operation
 from app.rules.details import Details, payment_method_to_row, update_details
-from app.rules.disputes import flag_disputes_paid_back_twice, report_dispute
+from app.rules.disputes import flag_disputes_paid_back_twice, report_chargebacks, report_dispute
 from app.rules.due import end_look_ups, look_up_order_after, make_due, plan_look_up
 from app.rules.external_operations import (
     amount_left_for,
@@ -99,7 +99,8 @@ def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observatio
             ended = operation.state.final and not before.final and is_ours(operation)
             turned = operation.kind is Kind.DISPUTE and before.final and operation.state is not before
             overdrawn = operation.state is not before and _is_overdrawn(aggregate)
-            is_unsure = matched_by_amount or ended or turned or overdrawn or is_more_than_left(transition.problem)
+            beyond = is_more_than_left(transition.problem) or waits_for_charge(aggregate, operation, context)
+            is_unsure = matched_by_amount or ended or turned or overdrawn or beyond
             if operation.kind is Kind.CREATE:
                 is_unsure = ended and seen.subscription is not None
             if context.is_single_record and is_unsure:
@@ -109,6 +110,7 @@ def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observatio
                 # that we hear of may be a later one. Looking up the whole order settles all of this (7, 10).
                 look_up_order_after(operation, context.schedule, context.now)
     report_refunds_by_others(aggregate, context)
+    report_chargebacks(aggregate, context)
     correct_released_rest(aggregate, context)
     report_released_rest(aggregate, context)
     clear_overdrawn_by_others(aggregate, context.now)
@@ -180,7 +182,7 @@ def _post_external_operation(
     _post(aggregate, operation, transition, seen, context)
     is_last = operation.kind is Kind.RECURRING and operation.state.final
     is_beyond = _is_overdrawn(aggregate) or is_more_than_left(transition.problem)
-    is_unsure = is_last or is_beyond or leaves_rest(aggregate)
+    is_unsure = is_last or is_beyond or leaves_rest(aggregate) or waits_for_charge(aggregate, operation, context)
     if is_unsure and context.is_single_record:
         # The notification of what came before it may be lost or late: looking up the whole order shows it.
         look_up_order_after(operation, context.schedule, context.now)

@@ -11,6 +11,7 @@ from app.core.vocabulary import Flow, Kind, State
 from app.i18n.messages import LazyMessage, Money
 from app.rules.balance import ZERO, balance
 from app.rules.decision_context import DecisionContext, enqueue_note, raise_problem, report_operation
+from app.rules.external_operations import waits_for_charge
 from app.rules.issues import Issue, IssueCode
 from app.rules.problems import cause_of_dispute, cause_of_mismatch, clear_problem
 from app.rules.references import ensure_reference, reference_of_note, reference_of_turn
@@ -25,7 +26,7 @@ def report_dispute(aggregate: PaymentAggregate, operation: Operation, context: D
     reported = sum((_SIGNS[event.type] * event.amount for event in turns), ZERO)
     taken = operation.amount if operation.state is State.SUCCESS else ZERO
     amount = Money(operation.amount, operation.currency)
-    if operation.state.final and taken != reported:
+    if operation.state.final and taken != reported and not waits_for_charge(aggregate, operation, context):
         # Money that comes back is charged anew: another success of a transaction adds to it (Saleor contract, A.7).
         kind = EventType.CHARGE_BACK if taken > reported else EventType.CHARGE_SUCCESS
         own = ensure_reference(aggregate.payment, operation)
@@ -50,6 +51,16 @@ def report_dispute(aggregate: PaymentAggregate, operation: Operation, context: D
     cause = cause_of_dispute(operation, lost=False)
     issue = Issue(IssueCode.DISPUTE_OPEN, sum=amount)
     aggregate.link(raise_problem(aggregate, issue, context.now, cause=cause, actions=actions), operation)
+
+
+def report_chargebacks(aggregate: PaymentAggregate, context: DecisionContext) -> None:
+    """Tell Saleor of the chargebacks that have waited for their charge (see ``waits_for_charge``)."""
+    if not aggregate.payment.is_known_to_saleor:
+        return
+    for dispute in aggregate.operations:
+        is_lost = dispute.kind is Kind.DISPUTE and dispute.state is State.SUCCESS
+        if is_lost and not _reported_turns(aggregate, dispute) and not waits_for_charge(aggregate, dispute, context):
+            report_dispute(aggregate, dispute, context)
 
 
 def _message(operation: Operation, *, returned: bool) -> LazyMessage:
@@ -99,6 +110,8 @@ def _flag_paid_back_twice(aggregate: PaymentAggregate, operation: Operation, con
     back = now.refunded + now.refunding + now.disputed
     is_payout = aggregate.payment.flow is Flow.PAYOUT  # nothing was charged; `is_overdrawn` compares what came back
     if is_payout or not operation.state.final or operation.charge_id is not None or back <= now.charged:
+        return
+    if waits_for_charge(aggregate, operation, context):
         return
     issue = Issue(
         IssueCode.PAID_BACK_TWICE,

@@ -143,16 +143,17 @@ def clear_partial_release(aggregate: PaymentAggregate, now: datetime) -> None:
 
 
 def waits_for_charge(aggregate: PaymentAggregate, operation: Operation, context: DecisionContext) -> bool:
-    """Return True while a refund by others is not told to Saleor: the charge that it gives back is not known yet.
+    """Return True while a refund by others, or a chargeback, is not told to Saleor: its charge is not known yet.
 
     Saleor's charged amount would be negative meanwhile. The charge's notification is late or lost: it comes, or looking
     up the whole order shows it.
     """
-    if operation.kind is not Kind.REFUND or operation.state is not State.SUCCESS or is_ours(operation):
+    is_back = operation.kind in {Kind.REFUND, Kind.DISPUTE} and operation.state is State.SUCCESS
+    is_of_sale = aggregate.payment.flow is not Flow.PAYOUT and operation.charge_id is None
+    if not context.is_single_record or not is_back or not is_of_sale or is_ours(operation):
         return False
-    current = balance(aggregate.payment.flow, aggregate.operations)
-    is_to_come = current.charged < current.refunded <= _most_charged(aggregate)
-    return context.is_single_record and operation.charge_id is None and is_to_come
+    back = operation.amount + _sum_of_other_successes(aggregate, operation, (operation.kind,))
+    return balance(aggregate.payment.flow, aggregate.operations).charged < back <= _most_charged(aggregate)
 
 
 def report_refunds_by_others(aggregate: PaymentAggregate, context: DecisionContext) -> None:

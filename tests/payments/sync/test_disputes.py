@@ -56,6 +56,43 @@ async def test_the_bank_has_taken_the_money_back(paid_shop: Shop) -> None:
 
 
 @pytest.mark.law(10)
+@pytest.mark.parametrize("known", ["", "pending", "failure"])
+@pytest.mark.parametrize("first", ["success", "pending"])
+async def test_what_the_bank_took_back_is_told_after_the_charge_that_is_known_later(
+    shop: Shop, known: str, first: str
+) -> None:
+    """The charge's notification is late or lost, perhaps that of another card on the page; the gateway shows it."""
+    shop.gateway.will_answer(shop.gateway.page())
+    await shop.begin()
+    if known:
+        await shop.notify(payment(shop.order_id, known))
+    await shop.notify(dispute(shop, first))
+    await shop.notify(dispute(shop, "success", created_at="2026-11-21T12:00:01.000"))
+    await shop.work()
+    assert shop.amounts.charged == 0
+    assert "more back than was charged" not in (problem_text((await shop.aggregate()).payment) or "")
+    shop.gateway.book[shop.order_id] = [payment(shop.order_id), dispute(shop, "success")]
+    await shop.pass_time(minutes=2)
+    told = [report.type for report in shop.saleor.reports if report.type in {"CHARGE_SUCCESS", "CHARGE_BACK"}]
+    assert (told, shop.amounts) == (["CHARGE_SUCCESS", "CHARGE_BACK"], amounts(charged="0.00"))
+    assert problem_text((await shop.aggregate()).payment) == (
+        "After a dispute, the payer's bank took back 569.50 UAH of this payment, and this is reported to Saleor. "
+        "Do not refund it too."
+    )
+
+
+@pytest.mark.law(10)
+async def test_what_the_bank_took_back_of_nothing_that_the_gateway_shows_is_told_all_the_same(shop: Shop) -> None:
+    shop.gateway.will_answer(shop.gateway.page())
+    await shop.begin()
+    await shop.notify(payment(shop.order_id, "failure"))
+    await shop.notify(dispute(shop, "success"))
+    await shop.pass_time(minutes=2)
+    assert [report.amount for report in shop.saleor.reports if report.type == "CHARGE_BACK"] == [Decimal("569.50")]
+    assert "0.00 UAH was or is being refunded" in (problem_text((await shop.aggregate()).payment) or "")
+
+
+@pytest.mark.law(10)
 async def test_one_that_is_open_is_shown_until_it_has_ended_and_cannot_be_refunded_meanwhile(paid_shop: Shop) -> None:
     paid_shop.saleor.order(paid_shop.transaction)
     await paid_shop.notify(dispute(paid_shop, "pending", "100.00"))
