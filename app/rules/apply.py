@@ -8,8 +8,8 @@ from dataclasses import replace
 from datetime import datetime
 
 from app.core.payment import Operation, Payment, PaymentAggregate
-from app.core.vocabulary import Kind, State
-from app.i18n.messages import Money, gettext_noop
+from app.core.vocabulary import Flow, Kind, State
+from app.i18n.messages import gettext_noop
 from app.rules.balance import balance, is_overdrawn, status_of, update_booking
 from app.rules.decision_context import DecisionContext, enqueue_note, flag_unexplained, raise_problem, report_operation
 from app.rules.details import Details, payment_method_to_row, update_details
@@ -19,7 +19,9 @@ from app.rules.external_operations import (
     amount_left_for,
     clear_overdrawn_by_others,
     clear_partial_release,
+    flag_other_payment,
     flag_overdrawn,
+    flag_paid_out_after_all,
     is_more_than_left,
     leaves_rest,
     new_external_operation,
@@ -27,7 +29,6 @@ from app.rules.external_operations import (
     report_refunds_by_others,
     waits_for_charge,
 )
-from app.rules.issues import Issue, IssueCode
 from app.rules.mapper import (
     Observation,
     Transition,
@@ -86,7 +87,7 @@ def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observatio
             _bind_first_charge(aggregate, pos_id, seen, context)
         operation = find_matching_operation(aggregate, seen, context.answered_operation_id)
         if operation is None and is_of_unknown_payment(aggregate, seen.payment_id, seen.kind):
-            _flag_other_payment(aggregate, seen, context)
+            flag_other_payment(aggregate, seen, context)
         elif operation is None:
             _post_external_operation(aggregate, pos_id, seen, context)
         else:
@@ -214,20 +215,6 @@ def _bind_first_charge(aggregate: PaymentAggregate, pos_id: str, seen: Observati
     _post_external_operation(aggregate, pos_id, later, context)
 
 
-def _flag_other_payment(aggregate: PaymentAggregate, seen: Observation, context: DecisionContext) -> None:
-    """Put to staff what was done to a payment that we do not know; it is booked nowhere.
-
-    It may be a later charge whose notification is late: looking up the whole order shows that one, and ends the issue.
-    """
-    if context.is_single_record:
-        look_up_order_after(aggregate.create, context.schedule, context.now)
-    if seen.state is not State.SUCCESS:
-        return
-    amount = Money(seen.amount, seen.currency)
-    issue = Issue(IssueCode.OTHER_PAYMENT, what=seen.kind, sum=amount, payment=seen.payment_id or "")
-    raise_problem(aggregate, issue, context.now, cause=cause_of_mismatch(issue, None, seen.gateway_id))
-
-
 def _post(
     aggregate: PaymentAggregate,
     operation: Operation,
@@ -283,6 +270,8 @@ def _post(
         enqueue_note(aggregate, operation.message or "", context, reference=reference)
     if operation.kind is Kind.DISPUTE:
         report_dispute(aggregate, operation, context)
+    elif is_turned and payment.flow is Flow.PAYOUT:
+        flag_paid_out_after_all(aggregate, operation, context.now)
     elif is_turned or (is_ours(operation) and operation.state is State.SUCCESS and operation.kind is not Kind.CREATE):
         # What was paid or charged may be heard of after what was given back of it.
         flag_overdrawn(aggregate, operation, context.now)

@@ -10,6 +10,7 @@ from app.i18n.messages import Money
 from app.rules.balance import ZERO, balance, is_in_flight, is_overdrawn
 from app.rules.decision_context import DecisionContext, raise_problem, report_operation
 from app.rules.dialects import keeps_rest
+from app.rules.due import look_up_order_after
 from app.rules.issues import Issue, IssueCode
 from app.rules.mapper import Observation, largest_payer_fee
 from app.rules.observation import is_ours, reference_of_external_operation
@@ -92,6 +93,32 @@ def payer_fee_on(aggregate: PaymentAggregate, operation: Operation) -> Decimal:
 def is_more_than_left(issue: Issue | None) -> bool:
     """Return True when the issue is that others have moved more than was left."""
     return issue is not None and issue.code is IssueCode.MORE_THAN_LEFT
+
+
+def flag_other_payment(aggregate: PaymentAggregate, seen: Observation, context: DecisionContext) -> None:
+    """Put to staff what was done to a payment that we do not know; it is booked nowhere.
+
+    It may be a later charge whose notification is late: looking up the whole order shows that one, and ends the issue.
+    """
+    if context.is_single_record:
+        look_up_order_after(aggregate.create, context.schedule, context.now)
+    if seen.state is not State.SUCCESS:
+        return
+    amount = Money(seen.amount, seen.currency)
+    issue = Issue(IssueCode.OTHER_PAYMENT, what=seen.kind, sum=amount, payment=seen.payment_id or "")
+    raise_problem(aggregate, issue, context.now, cause=cause_of_mismatch(issue, None, seen.gateway_id))
+
+
+def flag_paid_out_after_all(aggregate: PaymentAggregate, operation: Operation, now: datetime) -> None:
+    """Show staff a payout that had failed, as far as anybody knew, and was made after all: they may have repeated it.
+
+    Of any other operation Saleor is told; it knows nothing of payouts. What came back of one counts as before.
+    """
+    if operation.kind is not Kind.CREATE:
+        flag_overdrawn(aggregate, operation, now)
+        return
+    issue = Issue(IssueCode.PAID_OUT_AFTER_ALL, sum=Money(operation.amount, operation.currency))
+    raise_problem(aggregate, issue, now, cause=cause_of_mismatch(issue, operation.id, operation.operation_id or ""))
 
 
 def flag_overdrawn(aggregate: PaymentAggregate, operation: Operation, now: datetime) -> None:

@@ -11,6 +11,7 @@ from sqlmodel import SQLModel, select
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import Flow, Kind, State
 from app.flows.pay_out import ConfirmedPayout, PayoutCard, pay_out
+from app.flows.staff.manual_resolution import acknowledge_problems
 from app.reports.status import standing
 from app.reports.timeline import timeline
 from app.rules.balance import balance
@@ -173,6 +174,31 @@ async def test_what_never_arrived_has_failed_once_the_gateway_has_shown_nothing_
     create = (await recorded(shop, wish)).create
     assert (create.state, create.inferred) == (State.FAILURE, True)
     assert shop.gateway.calls == ["payment"]
+
+
+@pytest.mark.law(7)
+@pytest.mark.law(13)
+@pytest.mark.parametrize("said", ["nothing", "failure"])
+async def test_one_that_had_failed_and_is_made_after_all_is_shown_to_staff_who_may_have_repeated_it(
+    shop: Shop, said: str
+) -> None:
+    """Saleor knows of no payout, so nobody would learn of it; the list says that it was paid out, among others."""
+    wish, again = a_payout(shop), a_payout(shop)
+    shop.gateway.will_answer(HangUp() if said == "nothing" else json_reply(payout_record(wish, "failure")))
+    await sent(shop, wish)
+    await shop.pass_time(minutes=20)
+    assert standing(await recorded(shop, wish)) == "failed"
+    shop.gateway.will_answer(json_reply(payout_record(again)))
+    assert standing(await sent(shop, again)) == "paid out"
+    await shop.notify(payout_record(wish))
+    await shop.work()
+    assert standing(await recorded(shop, wish)) == "paid out"
+    told = "This payout of 100.00 UAH had failed, and was made after all: if it was requested again, it is paid twice."
+    assert problem_text((await recorded(shop, wish)).payment) == told
+    await shop.notify(payout_record(wish, status_description="once more"))
+    await shop.pass_time(minutes=2)
+    assert await acknowledge_problems(shop.services, shop.installation.id, order_of(wish)) == (told,)
+    assert [problem_text((await recorded(shop, one)).payment) for one in (wish, again)] == [None, None]
 
 
 @pytest.mark.law(2)
