@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from app.core.payment import Operation, Payment, PaymentAggregate
-from app.core.vocabulary import Flow, Kind, State
+from app.core.vocabulary import Kind, State
 from app.i18n.messages import gettext_noop
 from app.rules.balance import balance, is_overdrawn, status_of, update_booking
 from app.rules.decision_context import DecisionContext, enqueue_note, flag_unexplained, raise_problem, report_operation
@@ -19,9 +19,9 @@ from app.rules.external_operations import (
     amount_left_for,
     clear_overdrawn_by_others,
     clear_partial_release,
+    flag_made_after_all,
     flag_other_payment,
     flag_overdrawn,
-    flag_paid_out_after_all,
     is_more_than_left,
     leaves_rest,
     new_external_operation,
@@ -270,9 +270,9 @@ def _post(
         enqueue_note(aggregate, operation.message or "", context, reference=reference)
     if operation.kind is Kind.DISPUTE:
         report_dispute(aggregate, operation, context)
-    elif is_turned and payment.flow is Flow.PAYOUT:
-        flag_paid_out_after_all(aggregate, operation, context.now)
-    elif is_turned or (is_ours(operation) and operation.state is State.SUCCESS and operation.kind is not Kind.CREATE):
+    elif is_turned:
+        flag_made_after_all(aggregate, operation, context.now)
+    elif is_ours(operation) and operation.state is State.SUCCESS and operation.kind is not Kind.CREATE:
         # What was paid or charged may be heard of after what was given back of it.
         flag_overdrawn(aggregate, operation, context.now)
     if operation.kind is Kind.REFUND:

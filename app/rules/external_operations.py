@@ -12,6 +12,7 @@ from app.rules.decision_context import DecisionContext, raise_problem, report_op
 from app.rules.dialects import keeps_rest
 from app.rules.due import look_up_order_after
 from app.rules.issues import Issue, IssueCode
+from app.rules.labels import PAYOUT
 from app.rules.mapper import Observation, largest_payer_fee
 from app.rules.observation import is_ours, reference_of_external_operation
 from app.rules.problems import Cause, cause_of_mismatch, clear_problem, has_unended_problem
@@ -109,16 +110,30 @@ def flag_other_payment(aggregate: PaymentAggregate, seen: Observation, context: 
     raise_problem(aggregate, issue, context.now, cause=cause_of_mismatch(issue, None, seen.gateway_id))
 
 
-def flag_paid_out_after_all(aggregate: PaymentAggregate, operation: Operation, now: datetime) -> None:
-    """Show staff a payout that had failed, as far as anybody knew, and was made after all: they may have repeated it.
+def flag_made_after_all(aggregate: PaymentAggregate, operation: Operation, now: datetime) -> None:
+    """Show staff what had failed, as far as anybody knew, and was made after all, if it was or may have been repeated.
 
-    Of any other operation Saleor is told; it knows nothing of payouts. What came back of one counts as before.
+    Whether a payout was repeated is not known, and Saleor, which would show it, knows of none.
     """
-    if operation.kind is not Kind.CREATE:
-        flag_overdrawn(aggregate, operation, now)
+    flag_overdrawn(aggregate, operation, now)
+    is_payout = aggregate.payment.flow is Flow.PAYOUT and operation.kind is Kind.CREATE
+    repeated = (is_payout or _is_repeated(aggregate, operation)) and is_ours(operation)
+    if not repeated or is_overdrawn(aggregate.payment.flow, aggregate.operations):
         return
-    issue = Issue(IssueCode.PAID_OUT_AFTER_ALL, sum=Money(operation.amount, operation.currency))
+    amount = Money(operation.amount, operation.currency)
+    issue = Issue(IssueCode.MADE_AFTER_ALL, what=PAYOUT if is_payout else operation.kind, sum=amount)
     raise_problem(aggregate, issue, now, cause=cause_of_mismatch(issue, operation.id, operation.operation_id or ""))
+
+
+def _is_repeated(aggregate: PaymentAggregate, operation: Operation) -> bool:
+    """Return True when a charge or refund of the same amount was requested after this one, and has not failed."""
+    later = aggregate.operations[aggregate.operations.index(operation) + 1 :]
+    return operation.kind in {Kind.CAPTURE, Kind.REFUND} and any(
+        (known.kind, known.amount, known.charge_id) == (operation.kind, operation.amount, operation.charge_id)
+        and is_ours(known)
+        and not known.has_surely_failed
+        for known in later
+    )
 
 
 def flag_overdrawn(aggregate: PaymentAggregate, operation: Operation, now: datetime) -> None:

@@ -38,7 +38,7 @@ class IssueCode(StrEnum):
     MORE_THAN_LEFT = "more_than_left"
     PAID_IN_OTHER_CURRENCY = "paid_in_other_currency"
     FAILED_AFTER_SUCCESS = "failed_after_success"
-    PAID_OUT_AFTER_ALL = "paid_out_after_all"
+    MADE_AFTER_ALL = "made_after_all"
     SECOND_PAYMENT = "second_payment"
     UNEXPLAINED_MONEY = "unexplained_money"
     OVERDRAWN = "overdrawn"
@@ -230,8 +230,8 @@ _TEXTS: Mapping[IssueCode, str] = {
     IssueCode.FAILED_AFTER_SUCCESS: gettext_noop(
         "The gateway first reported success and now reports failure: compare this payment with the merchant portal."
     ),
-    IssueCode.PAID_OUT_AFTER_ALL: gettext_noop(
-        "This payout of %(sum)s had failed, and was made after all: if it was requested again, it is paid twice."
+    IssueCode.MADE_AFTER_ALL: gettext_noop(
+        "A %(what)s of %(sum)s had failed, and was made after all: if it was requested again, it was made twice."
     ),
     IssueCode.SECOND_PAYMENT: gettext_noop(
         "The gateway reports a second successful payment of this order, over %(sum)s: compare this payment with "

@@ -76,6 +76,42 @@ async def decide(shop: Shop, state: State, amount: str | None = None, kind: Kind
     await shop.work()
 
 
+class TestAFailureThatStaffHaveRepeated:
+    """The answer was lost, and the gateway showed nothing for long: staff request the same again."""
+
+    async def repeated(self, shop: Shop, action: str, again: str = "100.00") -> None:
+        """Request the action, lose the answer, and request it once more."""
+        kind = "capture" if action == "CHARGE" else "refund"
+        shop.gateway.will_answer(HangUp(), json_reply(operation(kind, shop.order_id, again, operation_id="second")))
+        await shop.request_action(action, "100.00", "one")
+        await shop.pass_time(minutes=30)
+        await shop.request_action(action, again, "two")
+        shop.gateway.book[shop.order_id].append(operation(kind, shop.order_id, again, operation_id="second"))
+        await shop.pass_time(minutes=5)
+        assert problem_text((await shop.aggregate()).payment) is None
+        await shop.notify(operation(kind, shop.order_id, "100.00", operation_id="first"))
+        await shop.pass_time(minutes=5)
+
+    @pytest.mark.parametrize(("action", "named"), [("CHARGE", "charge"), ("REFUND", "refund")])
+    async def test_and_that_succeeds_after_all_is_put_to_them(self, shop: Shop, action: str, named: str) -> None:
+        shop.account = await shop.services.accounts.change(shop.account.id, dialect="interface")
+        await shop.complete_payment("AUTHORIZATION" if action == "CHARGE" else "CHARGE")
+        await self.repeated(shop, action)
+        moved = shop.amounts.charged if action == "CHARGE" else shop.amounts.refunded
+        assert moved == Decimal("200.00")
+        assert problem_text((await shop.aggregate()).payment) == (
+            f"A {named} of 100.00 UAH had failed, and was made after all: if it was requested again, it was made twice."
+        )
+        assert await review(shop) != ()
+        assert await subjects(shop) == []
+
+    async def test_is_no_repetition_over_another_amount(self, shop: Shop) -> None:
+        await shop.complete_payment()
+        await self.repeated(shop, "REFUND", again="60.00")
+        assert shop.amounts == amounts(charged="409.50", refunded="160.00")
+        assert await subjects(shop) == []
+
+
 class TestASuccessAfterAFailure:
     async def test_is_booked_and_told_under_the_same_reference(self, declined: Shop) -> None:
         await reports(declined, "success")

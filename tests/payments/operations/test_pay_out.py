@@ -193,7 +193,7 @@ async def test_one_that_had_failed_and_is_made_after_all_is_shown_to_staff_who_m
     await shop.notify(payout_record(wish))
     await shop.work()
     assert standing(await recorded(shop, wish)) == "paid out"
-    told = "This payout of 100.00 UAH had failed, and was made after all: if it was requested again, it is paid twice."
+    told = "A payout of 100.00 UAH had failed, and was made after all: if it was requested again, it was made twice."
     assert problem_text((await recorded(shop, wish)).payment) == told
     await shop.notify(payout_record(wish, status_description="once more"))
     await shop.pass_time(minutes=2)
