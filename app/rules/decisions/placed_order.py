@@ -56,6 +56,8 @@ def schedule_comparison(payment: Payment, now: datetime) -> None:
 def record_order(payment: Payment, placed: PlacedOrder | None, now: datetime) -> None:
     """Record the placed order; None: there is none yet, or Saleor does not state it, and it is polled again later."""
     if placed is not None:
+        if payment.has_rivals and payment.source_id != placed.id:
+            payment.attempts_due_at = now  # the others may have the order's id already: only now they find each other
         payment.order_number, payment.source_id = placed.number, placed.id
         payment.next_order_poll_at, payment.updated_at = None, now
         return

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from app.core.alerts import AlertKind
-from app.core.payment import PaymentAggregate
+from app.core.payment import PaymentAggregate, row_id_of
 from app.core.vocabulary import Kind, State
 from app.flows.notifications import process
 from app.flows.review_attempts import compare_attempts
@@ -529,6 +529,24 @@ class TestBothArePaidEvenSo:
         assert (item.what, item.count) == (AlertKind.PAID_TWICE, 2)
         told = {each.transaction_id for each in older.saleor.reports if "Paid twice" in (each.message or "")}
         assert told == {older.transaction.id, newer.transaction.id}
+
+    async def test_staff_are_told_when_only_one_of_them_is_known_by_its_order_yet(self, shop: Shop) -> None:
+        """The checkout of the first has become an order; Saleor, which says so of the second, is told of that late."""
+        older, newer = await opened(shop), await opened(another(shop))
+        shop.gateway.will_answer(*[refusal_reply("Invalid operation", "4150")] * 5)
+        await shop.work()
+        order = shop.saleor.order(newer.transaction)
+        order.transactions.append(older.transaction)
+        older.transaction.checkout, older.transaction.order = None, order
+        await comes_to(newer, "success")
+        await shop.notify(payment(older.order_id, "success", TOTAL))
+        for notification in await shop.services.inbox.find_for_order(shop.account.id, older.order_id):
+            await process(shop.services, notification.id)
+        await compare_attempts(shop.services, row_id_of((await older.aggregate()).payment))
+        assert [kinds_of((await each.aggregate()).payment) for each in (older, newer)] == [None, None]
+        await shop.work()
+        assert [kinds_of((await each.aggregate()).payment) for each in (older, newer)] == ["paid twice"] * 2
+        shop.gateway.script.clear()
 
     async def test_it_is_over_when_one_is_refunded(self, both: tuple[Shop, Shop]) -> None:
         older, newer = both
