@@ -65,6 +65,11 @@ def test_shipping_by_the_lines() -> None:
     assert shares(found, shipping="lines") == money(potter="264.00", smith="396.00")
 
 
+def test_shipping_by_the_lines_is_theirs_before_somebody_bears_the_gift_cards() -> None:
+    found = basket(mugs(), Line("Ribbon", Decimal("360.00")), shipping="60.00", gift_cards="100.00")
+    assert shares(found, shipping="lines", gift_cards="default") == money(potter="264.00", market="296.00")
+
+
 def test_shipping_for_whoever_ships() -> None:
     assert shares(basket(mugs(), shipping="60.00"), shipping=WEAVER) == money(potter="240.00", weaver="60.00")
 
