@@ -48,9 +48,16 @@ class Photographer:
     async def open_frame(
         self, address: str, viewport: ViewportSize, *, dark: bool = False, language: str = "en", touch: bool = False
     ) -> Page:
-        """Open a page of the Dashboard with one of the app's in it, which shows what it has to show."""
+        """Open a page of the Dashboard with one of the app's in it, which shows what it has to show.
+
+        It is opened twice: a browser shows the font where it has it already, from the second page on.
+        """
         page = await self.open(address, viewport, dark=dark, language=language, sharpness=1, touch=touch)
-        await expect(page.frame_locator("iframe").locator("#content:not([aria-busy]) h1")).to_be_visible()
+        shown = page.frame_locator("iframe").locator("#content:not([aria-busy]) h1")
+        await expect(shown).to_be_visible()
+        await page.frames[-1].evaluate("document.fonts.ready.then(() => null)")
+        await page.goto(address, wait_until="load")
+        await expect(shown).to_be_visible()
         return page
 
     async def take(self, page: Page, name: str | None = None) -> bytes:
