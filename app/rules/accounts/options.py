@@ -41,7 +41,10 @@ OPTIONS: Mapping[str, Option] = MappingProxyType(
             Option(
                 "test_project",
                 LazyMessage("Test project"),
-                LazyMessage("Whether the keys belong to a test project, in which no real money moves."),
+                LazyMessage(
+                    "Whether the keys belong to a test project, in which no real money moves. This applies to all "
+                    "payments of the account, also earlier ones: connect a live project as another account."
+                ),
                 Form.SWITCH,
             ),
             Option(
