@@ -120,5 +120,5 @@ class Services:
     ) -> DecisionContext:
         """Return the context of a decision made now."""
         return DecisionContext(
-            self.now(), self.schedule, answered_operation_id, is_single_record, self.saved_cards.build_card
+            self.now(), self.schedule, answered_operation_id, is_single_record, self.saved_cards.seal_token
         )

@@ -4,11 +4,11 @@ Everything that decides about a payment's money changes these objects while the 
 refundable is computed from values that nothing else is changing (laws of money, 3). Only the store sets ids.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from app.core.alerts import AlertKind
 from app.core.request import RequestDetails
@@ -267,21 +267,25 @@ class RefusedCard:
     since: datetime
 
 
-class NewCard(Protocol):
-    """Makes a card that its owner agreed to save, to be stored with the payment, its token sealed."""
+SealToken: TypeAlias = Callable[[str, str, str], str]
+"""Returns the token of a card for storage, given its account and its owner, which alone can open it."""
 
-    def __call__(
-        self,
-        payment: Payment,
-        owner: str,
-        *,
-        token: str,
-        mask: str,
-        brand: str | None,
-        expires_at: datetime | None,
-        now: datetime,
-    ) -> Any:
-        """Return the card."""
+
+@dataclass(frozen=True, slots=True)
+class CardToSave:
+    """A card that its owner agreed to save, as it is stored with the payment that was made with it.
+
+    ``token_sealed`` is the gateway's token (``SealToken``).
+    """
+
+    installation_id: int
+    account_id: str
+    owner: str
+    token_sealed: str
+    mask: str
+    brand: str | None
+    expires_at: datetime | None
+    saved_at: datetime
 
 
 @dataclass(slots=True)
@@ -296,7 +300,7 @@ class PaymentAggregate:
     operations: list[Operation]
     events: list[SaleorEvent]
     links: list[tuple[SaleorEvent | Problem, Operation]] = field(default_factory=list)
-    cards_to_save: list[Any] = field(default_factory=list)  # as ``DecisionContext.new_card`` builds them
+    cards_to_save: list[CardToSave] = field(default_factory=list)
     refused_cards: list[RefusedCard] = field(default_factory=list)
 
     @property

@@ -95,7 +95,7 @@ def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observatio
             transition = _transition(aggregate, operation, pos_id, seen)
             _post(aggregate, operation, transition, seen, context)
             if seen.kind is Kind.CREATE and transition.problem is None:
-                update_cards(aggregate, seen.card, context.new_card, context.now, transition.state)
+                update_cards(aggregate, seen.card, context.seal_token, context.now, ended=transition.state)
             matched_by_amount = not bound and operation.operation_id is not None
             ended = operation.state.final and not before.final and is_ours(operation)
             turned = operation.kind is Kind.DISPUTE and before.final and operation.state is not before

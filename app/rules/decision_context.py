@@ -5,7 +5,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from app.core.payment import NewCard, Operation, PaymentAggregate, Problem
+from app.core.payment import Operation, PaymentAggregate, Problem, SealToken
 from app.core.vocabulary import Kind, Origin
 from app.i18n.messages import Money
 from app.rules.balance import ZERO, balance
@@ -25,7 +25,7 @@ class DecisionContext:
     ``answered_operation_id``: row id of the operation whose outcome the answer to the current webhook will carry. Its
     events are also in the outbox, because an answer can get lost; but they are reported only once Saleor must have
     read the answer. ``is_single_record``: the gateway's record of one operation is posted, not all records of the
-    order. ``new_card`` builds the row of a card that is saved for later payments; None: no card is saved.
+    order. ``seal_token`` seals the token of a card that is saved for later payments; None: no card is saved.
     ``arrived_at``: when the records arrived; None: now.
     """
 
@@ -33,7 +33,7 @@ class DecisionContext:
     schedule: Schedule
     answered_operation_id: int | None = None
     is_single_record: bool = False
-    new_card: NewCard | None = None
+    seal_token: SealToken | None = None
     arrived_at: datetime | None = None
 
 

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from pydantic import SecretStr, TypeAdapter, ValidationError
 
-from app.core.payment import NewCard, PaymentAggregate, RefusedCard
+from app.core.payment import CardToSave, PaymentAggregate, RefusedCard, SealToken
 from app.core.vocabulary import State
 from app.rules.details import card_brand, card_mask
 from app.rules.refusal import RefusalCode, shopper_message_of
@@ -44,10 +44,10 @@ def card_token_of(record: PaymentRecord) -> CardToken | None:
 
 
 def update_cards(
-    aggregate: PaymentAggregate, card: CardToken | None, new_card: NewCard | None, now: datetime, ended: State | None
+    aggregate: PaymentAggregate, card: CardToken | None, seal: SealToken | None, now: datetime, *, ended: State | None
 ) -> None:
     """Save or refuse cards after a gateway record of a payment; ``ended``: the state that it has just reached."""
-    store_card(aggregate, card, new_card, now)
+    store_card(aggregate, card, seal, now)
     if ended is State.FAILURE and aggregate.create.status_code in _CARD_REFUSED_CODES:
         mark_card_refused(aggregate, now)
 
@@ -68,24 +68,25 @@ def mark_card_refused(aggregate: PaymentAggregate, now: datetime) -> None:
     aggregate.create.shopper_message = shopper_message_of(RefusalCode.SAVED_CARD_UNUSABLE, payment.language)
 
 
-def store_card(aggregate: PaymentAggregate, card: CardToken | None, new_card: NewCard | None, now: datetime) -> None:
+def store_card(aggregate: PaymentAggregate, card: CardToken | None, seal: SealToken | None, now: datetime) -> None:
     """Save the card that a payment was made with, if its owner agreed and it is not saved yet."""
     payment, create = aggregate.payment, aggregate.create
     if payment.card_owner is None or not create.state.final or create.inferred:
         return
     if create.state is State.SUCCESS:
-        if card is None or new_card is None:
+        if card is None or seal is None:
             return  # the token can arrive with a later record
-        row = new_card(
-            payment,
-            payment.card_owner,
-            token=card.token.get_secret_value(),
+        to_save = CardToSave(
+            installation_id=payment.installation_id,
+            account_id=payment.account_id,
+            owner=payment.card_owner,
+            token_sealed=seal(card.token.get_secret_value(), payment.account_id, payment.card_owner),
             mask=card.mask,
             brand=card_brand(card.mask),
             expires_at=card.expires_at,
-            now=now,
+            saved_at=now,
         )
-        aggregate.cards_to_save.append(row)
+        aggregate.cards_to_save.append(to_save)
     payment.card_owner = None
 
 

@@ -8,14 +8,14 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from secrets import token_urlsafe
-from typing import Any, Protocol
+from typing import Any
 
 from sqlalchemy import ColumnElement, delete, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from app.core.payment import RefusedCard
+from app.core.payment import CardToSave, RefusedCard
 from app.store.database import Database
 from app.store.sealed_column import SealedColumn
 from app.store.tables import DeletedCustomer, Payment, SavedCard
@@ -35,13 +35,6 @@ class DeletedCards:
     consents: int
 
 
-class PaidWithCard(Protocol):
-    """The store and the account of a payment that was made with a card."""
-
-    installation_id: int
-    account_id: str
-
-
 class SavedCards:
     """Stores the cards of all stores, each customer's separately."""
 
@@ -49,31 +42,9 @@ class SavedCards:
         self._database = database
         self._vault = vault
 
-    def build_card(
-        self,
-        payment: PaidWithCard,
-        owner: str,
-        *,
-        token: str,
-        mask: str,
-        brand: str | None,
-        expires_at: datetime | None,
-        now: datetime,
-    ) -> SavedCard:
-        """Return the row of the card that a payment was made with, to be written with the payment (``write_cards``)."""
-        return SavedCard(
-            # Must contain no colon: Saleor builds its own ids from ours with colons as separators.
-            id=token_urlsafe(_ID_BYTES),
-            installation_id=payment.installation_id,
-            account_id=payment.account_id,
-            user_id=owner,
-            mask=mask,
-            brand=brand,
-            token_sealed=self._vault.seal(token, _place(payment.account_id, owner)),
-            expires_at=expires_at,
-            created_at=now,
-            updated_at=now,
-        )
+    def seal_token(self, token: str, account_id: str, owner: str) -> str:
+        """Return the gateway's token of a card, sealed for that account and that customer (``open_token``)."""
+        return self._vault.seal(token, _place(account_id, owner))
 
     async def usable_cards(
         self, installation_id: int, account_id: str, user_id: str, now: datetime
@@ -141,7 +112,7 @@ class SavedCards:
         return await self.delete_all(installation_id, user_id)
 
 
-async def write_cards(session: AsyncSession, saved: Iterable[SavedCard], refused: Iterable[RefusedCard]) -> None:
+async def write_cards(session: AsyncSession, saved: Iterable[CardToSave], refused: Iterable[RefusedCard]) -> None:
     """Write newly saved cards, each once, and mark those that the gateway no longer accepts.
 
     In the same order everywhere, so that no two processes deadlock. A card that was saved again since it was refused
@@ -151,16 +122,32 @@ async def write_cards(session: AsyncSession, saved: Iterable[SavedCard], refused
         meant = (col(SavedCard.id) == refusal.card_id, col(SavedCard.updated_at) <= refusal.paid_at)
         usable = (*meant, col(SavedCard.unusable_since).is_(None))
         await session.exec(update(SavedCard).where(*usable).values(unusable_since=refusal.since))
-    cards = sorted(saved, key=lambda each: (each.account_id, each.user_id, each.mask))
-    deleted = await _deleted_customers(session, {(each.installation_id, each.user_id) for each in cards})
+    cards = sorted(saved, key=lambda card: (card.account_id, card.owner, card.mask))
+    deleted = await _deleted_customers(session, {(card.installation_id, card.owner) for card in cards})
     unique_columns = ("account_id", "user_id", "mask")
     for card in cards:
-        if (card.installation_id, card.user_id) in deleted:
+        if (card.installation_id, card.owner) in deleted:
             continue
-        statement = _insert(session)(SavedCard).values(card.model_dump())
+        statement = _insert(session)(SavedCard).values(_row_of(card).model_dump())
         newer = ("brand", "token_sealed", "expires_at", "unusable_since", "updated_at")
         again = {name: statement.excluded[name] for name in newer}
         await session.exec(statement.on_conflict_do_update(index_elements=unique_columns, set_=again))
+
+
+def _row_of(card: CardToSave) -> SavedCard:
+    return SavedCard(
+        # Must contain no colon: Saleor builds its own ids from ours with colons as separators.
+        id=token_urlsafe(_ID_BYTES),
+        installation_id=card.installation_id,
+        account_id=card.account_id,
+        user_id=card.owner,
+        mask=card.mask,
+        brand=card.brand,
+        token_sealed=card.token_sealed,
+        expires_at=card.expires_at,
+        created_at=card.saved_at,
+        updated_at=card.saved_at,
+    )
 
 
 async def _deleted_customers(session: AsyncSession, owners: Collection[tuple[int, str]]) -> set[tuple[int, str]]:

@@ -6,9 +6,10 @@ import pytest
 
 from app.core.vocabulary import State
 from app.services import Services
-from app.store.tables import MerchantAccount, Payment, SavedCard
+from app.store.tables import MerchantAccount, SavedCard
 from tests.commands.books import operation, store_payment
 from tests.commands.conftest import Shell, add_account, install
+from tests.saved_cards import card_to_save, save_card
 
 OLENA, TARAS = "VXNlcjox", "VXNlcjoy"
 TOKEN = "tok_of_the_card"
@@ -24,12 +25,9 @@ async def account(services: Services, installed: int) -> MerchantAccount:
 
 
 async def a_card(services: Services, account: MerchantAccount, owner: str, digits: str) -> None:
-    paid = Payment.model_construct(installation_id=account.installation_id, account_id=account.id)
-    card = services.saved_cards.build_card(
-        paid, owner, token=TOKEN, mask=f"424242******{digits}", brand="Visa", expires_at=None, now=services.now()
-    )
-    async with services.database.transaction() as session:
-        session.add(card)
+    mask, now = f"424242******{digits}", services.now()
+    card = card_to_save(services.saved_cards, account, owner, token=TOKEN, mask=mask, now=now)
+    await save_card(services.database, card)
 
 
 async def cards(services: Services, account: MerchantAccount, owner: str) -> Sequence[SavedCard]:

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from app.services import Services
-from app.store.tables import MerchantAccount, Payment
+from app.store.tables import MerchantAccount
 from integration_base_tests.loopback import Behaviour, HangUp, ReceivedRequest, json_reply
 from tests.commands.conftest import Shell, add_account, one_database
 from tests.payments.fake_gateway import POS_ID, FakeGateway, open_fake_gateway, payment
+from tests.saved_cards import card_to_save, save_card
 
 CUSTOMER = "VXNlcjo3"
 TOKEN = "tok_of_the_card"
@@ -45,12 +46,9 @@ async def account(services: Services, installed: int, gateway: FakeGateway) -> M
 
 
 async def a_card(services: Services, account: MerchantAccount, digits: str) -> None:
-    owner = Payment.model_construct(installation_id=account.installation_id, account_id=account.id)
-    card = services.saved_cards.build_card(
-        owner, CUSTOMER, token=TOKEN, mask=f"424242******{digits}", brand="Visa", expires_at=None, now=services.now()
-    )
-    async with services.database.transaction() as session:
-        session.add(card)
+    mask, now = f"424242******{digits}", services.now()
+    card = card_to_save(services.saved_cards, account, CUSTOMER, token=TOKEN, mask=mask, now=now)
+    await save_card(services.database, card)
 
 
 @pytest.fixture

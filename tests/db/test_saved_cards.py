@@ -7,12 +7,13 @@ from datetime import datetime, timedelta
 import pytest
 from sqlmodel import col, select
 
-from app.core.payment import RefusedCard
+from app.core.payment import CardToSave, RefusedCard
 from app.store.database import Database, create_engine
 from app.store.saved_cards import SavedCards, write_cards
 from app.store.tables import MerchantAccount, Payment, SavedCard
 from app.store.vault import Vault, VaultError
 from tests.db.rows import NOON, a_new_payment
+from tests.saved_cards import card_to_save
 
 MASKS = ("424242******4242", "545454******5454")
 
@@ -38,12 +39,11 @@ def card(
     *,
     owner: str = "VXNlcjox",
     now: datetime = NOON,
-) -> SavedCard:
-    payment = a_new_payment(account, 1)
-    return cards.build_card(payment, owner, token=token, mask=mask, brand="Visa", expires_at=None, now=now)
+) -> CardToSave:
+    return card_to_save(cards, account, owner, token=token, mask=mask, now=now)
 
 
-async def write(database: Database, kept: Sequence[SavedCard] = (), refused: Sequence[RefusedCard] = ()) -> None:
+async def write(database: Database, kept: Sequence[CardToSave] = (), refused: Sequence[RefusedCard] = ()) -> None:
     async with database.transaction() as session:
         await write_cards(session, kept, refused)
 

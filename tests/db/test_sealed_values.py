@@ -24,6 +24,7 @@ from app.store.tables import MerchantAccount, Operation, Payment, SavedCard
 from app.store.vault import KEY_BYTES, Vault
 from integration_base_tests.clock import Clock
 from tests.db.rows import KEYS, NOON, URL, a_new_payment, an_account, an_installation, an_operation, read_raw
+from tests.saved_cards import card_to_save, save_card
 
 OLD, NEW, LOST = b"\x01" * KEY_BYTES, b"\x02" * KEY_BYTES, b"\x03" * KEY_BYTES
 BEFORE, ROTATED, AFTER = Vault([OLD]), Vault([NEW, OLD]), Vault([NEW])
@@ -62,14 +63,14 @@ class Store:
             told, sealed = self.personal.seal_request(
                 payment.transaction_id, {"customer_email": OLENA, "amount": "569.50"}
             )
-            card = self.saved_cards.build_card(
-                payment, f"{OWNER}{number}", token="tok", mask="424242******4242", brand=None, expires_at=None, now=NOON
-            )
+            owner, mask = f"{OWNER}{number}", "424242******4242"
+            card = card_to_save(self.saved_cards, account, owner, token="tok", mask=mask, now=NOON)
             async with self.database.transaction() as session:
                 session.add(payment)
                 await session.flush()
                 more = {"request": told, "personal_sealed": sealed}
-                session.add_all([an_operation(payment.id or 0, Kind.CREATE, "create", **more), card])
+                session.add(an_operation(payment.id or 0, Kind.CREATE, "create", **more))
+            await save_card(self.database, card)
         return account
 
     async def all(self) -> dict[str, object]:

@@ -9,7 +9,6 @@ import pytest
 
 from app.flows.card_keys import offered_key
 from app.store.aggregates import ByOrder
-from app.store.tables import Payment
 from integration_base_tests.loopback import Behaviour, HangUp, ReceivedRequest, json_reply
 from tests.commands.books import BEGUN, DIFFERS
 from tests.commands.conftest import one_database
@@ -19,6 +18,7 @@ from tests.payments.fake_gateway import payment
 from tests.payments.payouts import MASK, enable_payouts
 from tests.payments.problems import issue_saying, raise_problem
 from tests.payments.shop import source_object
+from tests.saved_cards import card_to_save, save_card
 
 MINE = "staff@example.com"
 TYPED = {
@@ -209,12 +209,9 @@ async def test_another_store_sees_and_confirms_nothing(staff_client: StaffClient
 async def test_a_customers_saved_card_is_found_by_their_address_and_paid(staff_client: StaffClient) -> None:
     shop = staff_client.shop
     await shop.complete_payment(sourceObject=source_object(user={"id": "VXNlcjo3"}))
-    owner = Payment.model_construct(installation_id=shop.installation.id, account_id=shop.account.id)
-    card = shop.services.saved_cards.build_card(
-        owner, "VXNlcjo3", token="tok_1", mask=MASK, brand="Visa", expires_at=None, now=shop.clock.now
-    )
-    async with shop.services.database.transaction() as session:
-        session.add(card)
+    cards, now = shop.services.saved_cards, shop.clock.now
+    kept = card_to_save(cards, shop.account, "VXNlcjo3", token="tok_1", mask=MASK, now=now)
+    card = await save_card(shop.services.database, kept)
     nobody = await staff_client.do("/payouts/new", account=shop.account.id, customer_email="nobody@example.com")
     assert "has no saved card" in nobody.text
     found = await staff_client.do("/payouts/new", account=shop.account.id, customer_email="Taras@example.com")

@@ -544,9 +544,10 @@ def test_a_card_is_saved_if_its_owner_agreed_and_the_record_matches(
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
     aggregate.payment.card_owner = owner
     card = CardToken(SecretStr("token"), "424242******4242")
-    context = replace(decision_context(), new_card=lambda *_, **card: card["token"])
+    context = replace(decision_context(), seal_token=lambda *sealed: " of ".join(sealed))
     apply(aggregate, POS, [observation(Kind.CREATE, State.SUCCESS, Decimal(amount), card=card)], context)
-    assert aggregate.cards_to_save == (["token"] if is_saved else [])
+    saved = [(card.token_sealed, card.mask, card.saved_at) for card in aggregate.cards_to_save]
+    assert saved == ([("token of account of owner", "424242******4242", NOON)] if is_saved else [])
 
 
 def test_of_two_payments_under_one_order_the_one_whose_time_is_known_goes_first() -> None:

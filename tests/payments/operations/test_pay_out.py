@@ -39,6 +39,7 @@ from tests.payments.payouts import (
     recorded,
 )
 from tests.payments.shop import Shop, run_concurrently
+from tests.saved_cards import card_to_save, save_card
 
 
 @pytest.fixture
@@ -373,17 +374,9 @@ async def test_one_of_which_nobody_knows_the_outcome_counts_and_one_that_has_fai
 
 async def test_a_saved_card_that_the_gateway_takes_no_more_is_offered_no_more(shop: Shop) -> None:
     saved = shop.services.saved_cards
-    row = saved.build_card(
-        (await sent_once(shop)).payment,
-        "VXNlcjo3",
-        token="tok_1",
-        mask=MASK,
-        brand="Visa",
-        expires_at=None,
-        now=shop.clock.now,
-    )
-    async with shop.services.database.transaction() as session:
-        session.add(row)
+    await sent_once(shop)
+    kept = card_to_save(saved, shop.account, "VXNlcjo3", token="tok_1", mask=MASK, now=shop.clock.now)
+    row = await save_card(shop.services.database, kept)
     shop.clock.forward(minutes=1)
     wish = a_payout(shop, card=PayoutCard(PaymentInstrument({"cc_token": "tok_1"}), MASK, row))
     shop.gateway.will_answer(json_reply(payout_record(wish, "failure", status_code="4001")))

@@ -19,12 +19,13 @@ from app.rules.accounts.readers import email as email_option
 from app.rules.requests.payout import PayoutRefusedError
 from app.store.columns import table_of
 from app.store.installations import OpenInstallation
-from app.store.tables import MerchantAccount, Payment, Payout, SavedCard
+from app.store.tables import MerchantAccount, Payout, SavedCard
 from integration_base_tests.loopback import Behaviour, HangUp, ReceivedRequest, json_reply
 from tests.payments.cards.seals import NUMBER, seal
 from tests.payments.fake_gateway import payment, refusal_reply
 from tests.payments.payouts import MASK, OTHER, STAFF, audit_of, enable_payouts
 from tests.payments.shop import Shop, run_concurrently
+from tests.saved_cards import card_to_save, save_card
 
 OLENA = "olena@example.com"
 OLENAS_ID, ANOTHERS_ID = "VXNlcjox", "VXNlcjoy"
@@ -86,14 +87,9 @@ def payments_out(shop: Shop) -> list[ReceivedRequest]:
 
 
 async def a_saved_card(shop: Shop, digits: str = "4242") -> SavedCard:
-    owner = Payment.model_construct(installation_id=shop.installation.id, account_id=shop.account.id)
-    card = shop.services.saved_cards.build_card(
-        owner, CUSTOMER, token=f"tok_{digits}", mask=f"424242******{digits}", brand="Visa", expires_at=None,
-        now=shop.clock.now,
-    )  # fmt: skip
-    async with shop.services.database.transaction() as session:
-        session.add(card)
-    return card
+    token, mask, now = f"tok_{digits}", f"424242******{digits}", shop.clock.now
+    card = card_to_save(shop.services.saved_cards, shop.account, CUSTOMER, token=token, mask=mask, now=now)
+    return await save_card(shop.services.database, card)
 
 
 async def test_what_was_shown_is_paid_out_and_by_nobody_before_it_is_confirmed(shop: Shop) -> None:
