@@ -119,6 +119,7 @@ async def _opened(
     if route == WIDGET:
         order = f"{store.dashboard_url}orders/{app_under_test.orders[-1].replace('=', '%3D')}"
         page = await photographer.open(order, look.viewport, dark=look.dark, language=look.language, sharpness=1)
+        await photographer.open_again(page, page.locator(".widget.loaded"))
         await page.locator(".widget.loaded").scroll_into_view_if_needed()  # it grows once it is seen
         await page.wait_for_timeout(_SETTLED)
         await page.locator(".widget").evaluate("widget => widget.parentElement.scrollIntoView()")

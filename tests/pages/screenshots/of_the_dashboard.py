@@ -107,7 +107,7 @@ async def _payments(app_under_test: AppUnderTest, photographer: Photographer) ->
     page = await photographer.open(
         f"{store.dashboard_url}orders/{quote(app_under_test.orders[-1])}", WINDOW, sharpness=1
     )
-    await page.locator(".widget.loaded").wait_for()
+    await photographer.open_again(page, page.locator(".widget.loaded"))
     await photographer.take(page, "dashboard-widget.png")
 
 

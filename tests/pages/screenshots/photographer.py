@@ -3,7 +3,7 @@
 import base64
 from pathlib import Path
 
-from playwright.async_api import Browser, Page, ViewportSize, expect
+from playwright.async_api import Browser, Locator, Page, ViewportSize, expect
 
 HERE = Path(__file__).parent.parent.parent.parent / "docs" / "images"
 PHONE: ViewportSize = {"width": 440, "height": 780}
@@ -48,17 +48,17 @@ class Photographer:
     async def open_frame(
         self, address: str, viewport: ViewportSize, *, dark: bool = False, language: str = "en", touch: bool = False
     ) -> Page:
-        """Open a page of the Dashboard with one of the app's in it, which shows what it has to show.
-
-        It is opened twice: a browser shows the font where it has it already, from the second page on.
-        """
+        """Open a page of the Dashboard with one of the app's in it, which shows what it has to show."""
         page = await self.open(address, viewport, dark=dark, language=language, sharpness=1, touch=touch)
-        shown = page.frame_locator("iframe").locator("#content:not([aria-busy]) h1")
+        await self.open_again(page, page.frame_locator("iframe").locator("#content:not([aria-busy]) h1"))
+        return page
+
+    async def open_again(self, page: Page, shown: Locator) -> None:
+        """Open a page once more, where ``shown`` shows the app's: it has its font from the second time on."""
         await expect(shown).to_be_visible()
         await page.frames[-1].evaluate("document.fonts.ready.then(() => null)")
-        await page.goto(address, wait_until="load")
+        await page.goto(page.url, wait_until="load")
         await expect(shown).to_be_visible()
-        return page
 
     async def take(self, page: Page, name: str | None = None) -> bytes:
         """Photograph what the window shows, save it if it has a name, and close the window."""
