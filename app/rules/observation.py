@@ -5,6 +5,7 @@ when it arrives again. A record is either of one of our operations, or of one th
 of money, 10).
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -37,6 +38,7 @@ _SECONDARY = {
     "dispute": Kind.DISPUTE,
     "recurrent": Kind.RECURRING,
 }
+_WITH_OWN_ID = frozenset({Kind.CAPTURE, Kind.VOID, Kind.REFUND})
 _CARD_CHECK = "lookup"
 _NEVER = datetime.max.replace(tzinfo=UTC)
 _STATES = {
@@ -50,8 +52,8 @@ _STATES = {
 class Observations(tuple[Observation, ...]):
     """The records that a look-up shows for an order, and why some of them could not be read (``unreadable``).
 
-    If any record is unreadable, an operation that is not shown may still have happened. ``unexplained`` are records of
-    money of which we do not know what it was.
+    If any record is unreadable, an operation that is not shown may still have happened. So it may if several have the
+    same id, and cannot be told apart. ``unexplained`` are records of money of which we do not know what it was.
     """
 
     unreadable: tuple[str, ...]
@@ -61,10 +63,20 @@ class Observations(tuple[Observation, ...]):
     def from_records(cls, records: Records, language: str) -> "Observations":
         """Return the observations from the records of an order; ``language`` is the shopper's."""
         observations = cls(seen for each in records if (seen := observation_from_record(each, language)) is not None)
-        observations.unreadable = records.unreadable
+        observations.unreadable = (*records.unreadable, *_repeated_ids(observations))
         unexplained = (unexplained_money(record) for record in records)
         observations.unexplained = tuple(money for money in unexplained if money is not None)
         return observations
+
+
+def _repeated_ids(records: Sequence[Observation]) -> Sequence[str]:
+    """Return the ids that several operations of a kind have: which of them a record is about cannot be read from it."""
+    made: defaultdict[tuple[Kind, str], set[tuple[Decimal, datetime | None]]] = defaultdict(set)
+    for seen in records:
+        if seen.kind in _WITH_OWN_ID and seen.state is State.SUCCESS:
+            made[seen.kind, seen.gateway_id].add((seen.amount, seen.details.created_at))
+    repeated = (named for named, different in made.items() if len(different) > 1)
+    return [f"several operations of kind {kind} have the id {gateway_id}" for kind, gateway_id in repeated]
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from app.rules.decision_context import DecisionContext, enqueue_note
 from app.rules.decisions.answer_window import mark_answered
 from app.rules.decisions.competing_attempts import close_competing_pages, refusal_code
 from app.rules.due import look_up_order_after, make_due
-from app.rules.observation import Observations, gateway_id_of, observation_from_record
+from app.rules.observation import Observations, gateway_id_of, is_ours, observation_from_record
 from app.rules.page_cancellation import (
     LOST_PAGE,
     create_cancellation,
@@ -29,7 +29,7 @@ from app.rules.problems import has_mismatch
 from app.rules.references import ensure_reference
 from app.rules.refusal import TRY_AGAIN, shopper_message_of
 from gateway_client.errors import GatewayError
-from gateway_client.models import Checkout, OperationRecord, PaymentRecord
+from gateway_client.models import Checkout, OperationRecord, PaymentRecord, Status
 
 Outcome: TypeAlias = Checkout | PaymentRecord | OperationRecord
 
@@ -171,14 +171,18 @@ def _store_gateway_id(
 ) -> None:
     """Store the gateway's id of an operation, unless a notification has already tied that id to another one.
 
-    A payment record identifies the operation only when it answers a card payment.
+    A payment record identifies the operation only when it answers a card payment. If we have requested the other one
+    too, the operation has perhaps been carried out: look-ups cannot tell the two apart.
     """
     of_card = operation.kind is Kind.CREATE and aggregate.payment.mode is Mode.DIRECT
     if operation.operation_id is not None or (isinstance(record, PaymentRecord) and not of_card):
         return
     gateway_id = gateway_id_of(record)
-    if all(other.operation_id != gateway_id for other in aggregate.operations):
+    others = [other for other in aggregate.operations if other.operation_id == gateway_id]
+    if not others:
         operation.operation_id = gateway_id
+    elif any(other.kind is operation.kind and is_ours(other) for other in others) and not operation.state.final:
+        operation.contradicted = record.status is not Status.FAILURE
 
 
 def can_abandon_page(aggregate: PaymentAggregate) -> bool:

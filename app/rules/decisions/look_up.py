@@ -199,9 +199,10 @@ def _is_silent(aggregate: PaymentAggregate, operation: Operation, records: Obser
 
     A payment did not happen if the gateway reports, in its own format, that it has no such order. An operation on a
     payment did not happen if the gateway shows the payment, in a state that allows the operation, and nothing else. A
-    payment in an earlier state may lag behind, and an unreadable record may be the operation.
+    payment in an earlier state may lag behind, and an unreadable record may be the operation. Nor does silence undo
+    what the gateway has reported under the id of another operation.
     """
-    if records.unreadable:
+    if records.unreadable or operation.contradicted:
         return False
     if operation.kind is Kind.CREATE:
         return not records
