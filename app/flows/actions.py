@@ -14,8 +14,9 @@ from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import State
 from app.flows.execute import send
 from app.flows.look_up import opens_keys
-from app.i18n.messages import LazyMessage, gettext_noop
+from app.i18n.messages import LazyMessage
 from app.rules.action_request import ActionRequest
+from app.rules.call_errors import REFUNDED_ELSEWHERE
 from app.rules.decisions.action import ActionRequested
 from app.rules.references import reference_of_refusal
 from app.rules.refusal import RefusalCode, RefusalError
@@ -32,10 +33,6 @@ from saleor_app_sdk.responses import ActionResponse, unique_reference
 
 log = structlog.get_logger(__name__)
 
-_REFUNDED_ELSEWHERE = gettext_noop(
-    "This granted refund was requested for the payment %(order)s before, and is or may be refunded there: nothing was "
-    "refunded again."
-)
 _NO_PAYMENT = LazyMessage("There is no such payment.")
 _NOT_OURS = LazyMessage("This payment was not made with this app: nothing was done.")
 
@@ -111,7 +108,7 @@ async def _check_granted_once(services: Services, request: ActionRequest, which:
         return
     order_id = await services.payments.order_of_other_refund(which, request.granted.id)
     if order_id is not None:
-        raise RefusalError(RefusalCode.NOT_POSSIBLE, LazyMessage(_REFUNDED_ELSEWHERE, order=order_id))
+        raise RefusalError(RefusalCode.NOT_POSSIBLE, LazyMessage(REFUNDED_ELSEWHERE, order=order_id))
 
 
 def _payment_page(services: Services, installation: OpenInstallation, aggregate: PaymentAggregate) -> str | None:

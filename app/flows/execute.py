@@ -14,17 +14,18 @@ from typing import TypeAlias, TypeVar
 
 import structlog
 
-from app.core.payment import Operation, PaymentAggregate, row_id_of
+from app.core.payment import Operation, Payment, PaymentAggregate, row_id_of
 from app.core.vocabulary import Kind, State
 from app.flows.look_up import clear_account_problems, gateway_client, look_up_order
-from app.rules.call_errors import is_state_conflict
+from app.i18n.messages import LazyMessage
+from app.rules.call_errors import REFUNDED_ELSEWHERE, RefundedElsewhereError, is_state_conflict
 from app.rules.decisions.gateway_call import CallReturned, Outcome
 from app.rules.observation import Observations
 from app.rules.page_cancellation import LOST_PAGE
 from app.rules.requests.operation import operation_request
 from app.rules.schedule import Schedule
 from app.services import Services
-from app.store.aggregates import ById, SameDebt, account_of
+from app.store.aggregates import ById, ByTransaction, SameDebt, account_of
 from app.store.errors import DatabaseUnavailableError
 from app.store.tables import MerchantAccount
 from gateway_client.errors import GatewayError, NotSentError
@@ -148,6 +149,8 @@ async def _call_gateway(
     services: Services, account: MerchantAccount, aggregate: PaymentAggregate, operation: Operation, timeout: float
 ) -> PaymentRecord | OperationRecord:
     client, payment = gateway_client(services, account), aggregate.payment
+    if operation.granted_refund_id is not None:
+        await _check_granted_once(services, payment, operation.granted_refund_id)
     if operation.kind is Kind.CANCEL:
         return await client.cancel(payment.order_id, timeout=timeout)
     request = operation_request(payment, operation, account, services.addresses.notifications(account.id))
@@ -163,3 +166,14 @@ async def _call_gateway(
         case SubscriptionRefund():
             of, charge = payment.recurring_id or "", operation.charge_id or ""
             return await client.subscriptions.refund(of, charge, request, timeout=timeout)
+
+
+async def _check_granted_once(services: Services, payment: Payment, granted_refund_id: str) -> None:
+    """Check a granted refund once more, as its intent is committed. Raises RefundedElsewhereError.
+
+    Of two payments that are asked for it at the same moment, none has seen the other when it was asked.
+    """
+    which = ByTransaction(payment.installation_id, payment.transaction_id)
+    order_id = await services.payments.order_of_other_refund(which, granted_refund_id)
+    if order_id is not None:
+        raise RefundedElsewhereError(LazyMessage(REFUNDED_ELSEWHERE, order=order_id))

@@ -48,6 +48,10 @@ KEYS_NOT_OPENED = gettext_noop("The keys of this merchant account cannot be decr
 _UNREADABLE = gettext_noop("The gateway gave no readable response: the payment is being looked up")
 _NOT_REACHED = gettext_noop("The gateway could not be reached. Nothing was charged or changed: try again")
 _KEYS_REFUSED = gettext_noop("The gateway rejects the keys of this merchant account. Nothing was charged or changed")
+REFUNDED_ELSEWHERE = gettext_noop(
+    "This granted refund was requested for the payment %(order)s before, and is or may be refunded there: nothing was "
+    "refunded again."
+)
 _BUSY = gettext_noop("The gateway is busy. Nothing was charged or changed: try again in a minute")
 
 
@@ -55,9 +59,16 @@ class KeysNotOpenedError(GatewayError):
     """None of this machine's secret keys opens the account's keys. Nothing was sent, and nothing can be."""
 
 
+class RefundedElsewhereError(GatewayError):
+    """The granted refund was taken from another payment, or may be; ``message`` is for staff. Nothing was sent."""
+
+
+_NOTHING_WAS_DONE = (RefusedError, NotSentError, KeysNotOpenedError, RefundedElsewhereError, InvalidRequestError)
+
+
 def is_outcome_unknown(error: GatewayError) -> bool:
     """Return True when the request may have been carried out (laws of money, 2)."""
-    nothing_was_done = isinstance(error, RefusedError | NotSentError | KeysNotOpenedError | InvalidRequestError)
+    nothing_was_done = isinstance(error, _NOTHING_WAS_DONE)
     return isinstance(error, DuplicateOrderError) or not nothing_was_done
 
 
@@ -166,12 +177,15 @@ def _staff_message(error: GatewayError) -> str:
             return _NOT_REACHED
         case KeysNotOpenedError():
             return KEYS_NOT_OPENED
+        case RefundedElsewhereError():
+            return error.message
         case BadCredentialsError():
             return f"{_KEYS_REFUSED}{code}"
         case RateLimitedError():
             return f"{_BUSY}{code}"
         case RefusedError(violations=violations) if violations:
             fields = "; ".join(f"{violation.field}: {violation.text}" for violation in violations)
-            return f"The gateway refused the request: {error.message.rstrip('.')} ({fields}). {_NOTHING_HAPPENED}{code}"
+            reason = f"{error.message.rstrip('.')} ({fields})"
         case _:
-            return f"The gateway refused the request: {error.message.rstrip('.')}. {_NOTHING_HAPPENED}{code}"
+            reason = error.message.rstrip(".")
+    return f"The gateway refused the request: {reason}. {_NOTHING_HAPPENED}{code}"

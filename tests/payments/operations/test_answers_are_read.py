@@ -3,6 +3,7 @@
 Laws of money, 5 and 9; Saleor contract, A.10.
 """
 
+import asyncio
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
@@ -313,6 +314,26 @@ class TestAGrantIsPaidOutOnce:
             assert await shop.services.payments.order_of_other_refund(elsewhere, granted.id) is None
         else:  # that one has surely failed: this is the first that is paid
             assert (moved.result, shop.gateway.calls) == ("REFUND_SUCCESS", ["refund"])
+
+    async def test_of_a_grant_that_two_payments_are_asked_for_at_one_moment_is_never_paid_twice(
+        self, shop: Shop
+    ) -> None:
+        """Saleor took the first request for failed as its connection broke, while our database was not yet there."""
+        await shop.complete_payment(amount="300.00")
+        granted = shop.saleor.grant_refund(shop.transaction, Decimal(100))
+        request = shop.saleor.open_granted_refund(granted)
+        first = says(shop, request)
+        dropped(shop, request)
+        shop.transaction = shop.saleor.new_transaction()
+        await shop.complete_payment(amount="269.50")
+        shop.saleor.edit_granted_refund(granted, Decimal(100), shop.transaction)
+        second = says(shop, shop.saleor.open_granted_refund(granted))
+        refunds(shop)
+        answers = await asyncio.gather(answered(shop, first, "first"), answered(shop, second, "second"))
+        await shop.pass_time(minutes=30)
+        refused = [answer.message or "" for answer in answers if answer.result == "REFUND_FAILURE"]
+        assert all("before, and is or may be refunded there" in message for message in refused)
+        assert shop.gateway.calls.count("refund") == 2 - len(refused) <= 1
 
     async def test_it_is_healed_before_staff_have_to(self, paid_shop: Shop) -> None:
         granted = paid_shop.saleor.grant_refund(paid_shop.transaction, Decimal(100))
