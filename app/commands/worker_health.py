@@ -5,10 +5,12 @@ from datetime import UTC, datetime
 
 from sqlalchemy.exc import DBAPIError
 
+from app.commands.database import require_migrated
 from app.commands.failure import CommandFailed
 from app.commands.terminal import print_line
+from app.errors import SettingsError
 from app.settings import Settings, read_settings
-from app.store.connection_errors import missing_sqlite_file
+from app.store.connection_errors import describe_connection_error, describe_failure, missing_sqlite_file
 from app.store.database import Database, create_engine
 from app.store.errors import DatabaseError
 from app.store.processes import SILENT_AFTER, has_worker_on, this_host
@@ -34,6 +36,17 @@ async def _has_live_worker(settings: Settings) -> bool:
         async with database.transaction() as session:
             return await has_worker_on(session, this_host(), datetime.now(UTC))
     except (DatabaseError, DBAPIError) as exc:
-        raise CommandFailed("the database does not respond, or was not migrated: run `saleor-gateway migrate`") from exc
+        raise CommandFailed(await _describe_failure(settings, exc)) from exc
     finally:
         await database.close()
+
+
+async def _describe_failure(settings: Settings, error: DatabaseError | DBAPIError) -> str:
+    """Return why the worker was not found. It opens the database again, which a worker that is well never needs."""
+    try:
+        await require_migrated(settings)
+    except SettingsError as exc:  # not with its status of 2: for a health check that is no answer
+        return str(exc)
+    if isinstance(error, DatabaseError):
+        return describe_failure(settings.database, error)
+    return describe_connection_error(settings.database, error)

@@ -11,9 +11,13 @@ _SQLITE_SUFFIXES = ("", "-wal", "-shm", "-journal")
 
 
 def is_missing(file: Path) -> bool:
-    """Return True if there is no such file; False as well where this user may not look, as whoever opens it is told."""
+    """Return True if nothing has that name.
+
+    False as well where this user may not look, or where it is a folder (which Docker makes of a file that it is to
+    mount and does not find): whoever opens it is told.
+    """
     try:
-        return not file.is_file()
+        return not file.exists()
     except PermissionError:
         return False
 

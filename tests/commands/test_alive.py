@@ -1,6 +1,7 @@
 """A container is asked whether its worker works; it can only say yes where one was seen just now."""
 
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -43,10 +44,29 @@ async def test_no_other_is(shell: Shell, services: Services, process: RunningPro
 async def test_where_the_database_is_away_nobody_is_called_alive(shell: Shell) -> None:
     there_is_none = {"APP_DATABASE_URL": "postgresql://nobody:hunter2@127.0.0.1:9/none"}
     said = await shell("alive", **there_is_none)
-    said.failed("the database does not respond, or was not migrated")
+    said.failed("APP_DATABASE_URL: no server is listening at 127.0.0.1:9: is it running?")
     assert "hunter2" not in said.err
 
 
 @one_database
 async def test_no_database_is_made_by_asking(shell: Shell, services: Services, database_url: str) -> None:
     (await shell("alive", APP_DATABASE_URL=f"{database_url}.not-there")).failed("there is no database yet")
+
+
+@one_database
+async def test_where_the_database_cannot_be_used_nobody_is_told_to_migrate_it(shell: Shell, tmp_path: Path) -> None:
+    """They would, in another user's folder or beside a damaged file, and it would not help."""
+    (tmp_path / "folder.sqlite").mkdir()
+    (tmp_path / "letter.sqlite").write_text("Dear customer, this is a letter and no database at all.")
+    said = await shell("alive", APP_DATABASE_URL=f"sqlite:///{tmp_path}/folder.sqlite")
+    said.failed("folder.sqlite cannot be opened: does its folder exist, and may this user write to it?")
+    said = await shell("alive", APP_DATABASE_URL=f"sqlite:///{tmp_path}/letter.sqlite")
+    said.failed("letter.sqlite is not an SQLite database")
+
+
+@one_database
+async def test_only_where_it_helps_one_is_told_to_migrate(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "empty.sqlite").touch()
+    said = await shell("alive", APP_DATABASE_URL=f"sqlite:///{tmp_path}/empty.sqlite")
+    said.failed("the database is at revision none")
+    assert "run `saleor-gateway migrate`" in said.err

@@ -99,3 +99,13 @@ def test_a_full_disk_at_the_first_start_names_the_file(tmp_path: Path, monkeypat
     with pytest.raises(SettingsError, match=r"data/secret\.key cannot be read or created: No space left on device"):
         Settings(data_dir=tmp_path / "data").open_vault()
     assert list((tmp_path / "data").iterdir()) == []
+
+
+def test_a_folder_in_the_place_of_a_file_is_not_called_missing(tmp_path: Path) -> None:
+    """Docker makes one of a file that it is to mount and does not find; starting the app would not help."""
+    for name in ("payments.sqlite", "secret.key"):
+        (tmp_path / name).mkdir()
+    settings = Settings(data_dir=tmp_path)
+    require_initialized(settings)
+    with pytest.raises(SettingsError, match=r"secret\.key cannot be read or created: Is a directory"):
+        settings.open_vault()
