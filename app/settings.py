@@ -19,6 +19,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from app.errors import SettingsError
 from app.i18n.validation import find_field_errors
+from app.rules.origins import origin_of
 from app.rules.schedule import Schedule
 from app.store.database import async_url
 from app.store.private_files import create_private_folder
@@ -121,10 +122,15 @@ class Settings(BaseSettings):
     @field_validator("base_url", "iframe_base_url")
     @classmethod
     def _check_base(cls, value: str | None) -> str | None:
-        """Refuse the address that is pasted into the Dashboard: every address of ours would lie below it."""
+        """Refuse the address that is pasted into the Dashboard: every address of ours would lie below it.
+
+        Saleor accepts no link whose host has other letters than ASCII's: it is written as browsers send it.
+        """
         if value is not None and value.endswith(_MANIFEST):
             raise ValueError(f"must be the app's own address, without {_MANIFEST} at its end")
-        return value
+        if value is None or value.isascii() or (origin := origin_of(value)) is None:
+            return value
+        return origin + urlsplit(value).path
 
     @field_validator("data_dir", "secret_key_file")
     @classmethod

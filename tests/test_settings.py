@@ -3,6 +3,7 @@
 import pytest
 
 from app.errors import SettingsError
+from app.rules.addresses import Addresses
 from app.settings import PREFIX, Settings, read_settings
 from gateway_client.models.values import absolute_url
 from tests.packaging.test_compose import another_value
@@ -134,6 +135,22 @@ def test_an_address_that_is_accepted_is_one_that_the_gateway_client_accepts(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert absolute_url(str(read(monkeypatch, "base_url", address))) == address.rstrip("/")
+
+
+@pytest.mark.parametrize("name", ["base_url", "iframe_base_url"])
+def test_a_host_in_cyrillic_letters_is_written_as_browsers_send_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Saleor accepts no other link to a payment's page, and leaves it out without a word."""
+    address = str(read(monkeypatch, name, "https://Оплата.укр:8443/shop/"))
+    assert address == "https://xn--80aa5alfu.xn--j1amh:8443/shop"
+    assert Addresses(address).payment_page("https://shop.example.com/graphql/", "o1") is not None
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_an_entry_in_cyrillic_letters_is_refused_with_how_to_write_it(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(SettingsError, match="xn--"):
+        read(monkeypatch, name, "https://магазин.укр/graphql/")
 
 
 @pytest.mark.parametrize("value", ["inf", "-inf", "nan", "1e300", "99999999999999"])

@@ -20,5 +20,6 @@ def frame_ancestors_directive(origins: tuple[str, ...]) -> str:
     """
     for origin in origins:
         if not _SOURCE.fullmatch(origin):
-            raise ValueError(f"not an origin that may frame the Dashboard page: {origin!r}")
+            hint = "" if origin.isascii() else "; write xn-- for letters that are not ASCII, as browsers send them"
+            raise ValueError(f"not an origin that may frame the Dashboard page: {origin!r}{hint}")
     return " ".join(("frame-ancestors", *(origins or ("'none'",))))

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from app.rules.accounts.option_values import OptionsRefusedError
-from app.rules.requests.storefront import origin_of
+from app.rules.origins import origin_of
 from app.store.accounts import AccountKeys
 from app.store.tables import MerchantAccount
 from gateway_client.credentials import Credentials, find_invalid

@@ -8,8 +8,8 @@ from enum import StrEnum
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from app.rules.origins import origin_of
 from app.rules.requests.description import check_attribute, check_template
-from app.rules.requests.storefront import origin_of
 from gateway_client.errors import InvalidRequestError
 from gateway_client.hosts import safe_base_url
 from integration_base.amounts import CENT, LARGEST, NotAnAmountError, read_amount

@@ -14,8 +14,7 @@ from datetime import date
 from decimal import Decimal
 from ipaddress import IPv6Address, ip_address
 from typing import Annotated, Any, Literal
-from unicodedata import category, normalize
-from urllib.parse import urlsplit
+from unicodedata import category
 
 from pydantic import (
     AfterValidator,
@@ -37,6 +36,7 @@ from app.i18n.translation import translation_for
 from app.i18n.validation import FieldError, find_field_errors
 from app.rules.cards.card_form import MIN_DIGITS, holds_card_number
 from app.rules.cards.encrypted_card import is_sealed
+from app.rules.origins import origin_of
 from app.rules.refusal import RefusalCode, RefusalError, combine
 from gateway_client.models.base import Lenient
 from gateway_client.models.values import ReceiptDelivery, absolute_url
@@ -283,38 +283,6 @@ def allowed_return_url(url: str | None, storefront_origins: Sequence[str]) -> st
             "data.returnUrl",
         )
     return url
-
-
-def origin_of(url: str) -> str | None:
-    """Return scheme, host and port of an absolute http(s) address, as browsers write them; None for anything else."""
-    if " " in url or "\\" in url or not url.isprintable():  # browsers parse these differently
-        return None
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-        name = ".".join(map(_ascii_label, (parts.hostname or "").split(".")))
-    except ValueError:
-        return None
-    if parts.scheme not in {"http", "https"} or not name or parts.username or parts.password:
-        return None
-    default = {"http": 80, "https": 443}[parts.scheme]
-    host = f"[{name}]" if ":" in name else name
-    return f"{parts.scheme}://{host}" + (f":{port}" if port not in {None, default} else "")
-
-
-def _ascii_label(label: str) -> str:
-    """Return a part of a host's name in ASCII (RFC 3492).
-
-    Raises ValueError for letters that browsers may exchange for others: two names would be one here, or one two.
-    """
-    if label.isascii():
-        return label
-    composed = normalize("NFC", label)
-    if normalize("NFKC", composed.casefold()) != composed or not all(
-        category(c)[0] in "LMN" or c == "-" for c in composed
-    ):
-        raise ValueError(label)
-    return "xn--" + composed.encode("punycode").decode("ascii")
 
 
 def _card_fields(value: Any, path: str) -> Iterator[str]:

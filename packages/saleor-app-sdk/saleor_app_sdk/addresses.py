@@ -86,6 +86,7 @@ def _compile_pattern(entry: str) -> re.Pattern[str]:
     last_labels = (urlsplit(entry).hostname or "").split(".")[-2:] if is_api_url(plain) else ["*"]
     if "*" in last_labels:
         msg = f"not a Saleor address for the allow-list: {entry!r}; write it like https://shop.example.com/graphql/"
+        msg += "" if entry.isascii() else ", with xn-- for letters that are not ASCII, as browsers send them"
         raise ValueError(msg)
     port = _USUAL_PORTS[urlsplit(plain).scheme]
     pattern = re.escape(entry).replace(r"\*", _LABEL)

@@ -1,0 +1,36 @@
+"""Origins of addresses as browsers write them. Pure, and cheap to import: the settings need it too."""
+
+from unicodedata import category, normalize
+from urllib.parse import urlsplit
+
+
+def origin_of(url: str) -> str | None:
+    """Return scheme, host and port of an absolute http(s) address, as browsers write them; None for anything else."""
+    if " " in url or "\\" in url or not url.isprintable():  # browsers parse these differently
+        return None
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+        name = ".".join(map(_ascii_label, (parts.hostname or "").split(".")))
+    except ValueError:
+        return None
+    if parts.scheme not in {"http", "https"} or not name or parts.username or parts.password:
+        return None
+    default = {"http": 80, "https": 443}[parts.scheme]
+    host = f"[{name}]" if ":" in name else name
+    return f"{parts.scheme}://{host}" + (f":{port}" if port not in {None, default} else "")
+
+
+def _ascii_label(label: str) -> str:
+    """Return a part of a host's name in ASCII (RFC 3492).
+
+    Raises ValueError for letters that browsers may exchange for others: two names would be one here, or one two.
+    """
+    if label.isascii():
+        return label
+    composed = normalize("NFC", label)
+    if normalize("NFKC", composed.casefold()) != composed or not all(
+        category(c)[0] in "LMN" or c == "-" for c in composed
+    ):
+        raise ValueError(label)
+    return "xn--" + composed.encode("punycode").decode("ascii")
