@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
+from app.rules.origins import origin_of
 from app.rules.refusal import RefusalCode, RefusalError
 from app.rules.requests.languages import base_language
 from app.rules.requests.storefront import (
     StorefrontData,
     allowed_return_url,
     is_direct_payment,
-    origin_of,
     parse_data,
     parse_ip,
     stated_return_url,
