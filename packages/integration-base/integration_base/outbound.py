@@ -28,7 +28,7 @@ import httpcore2
 import httpx2
 
 from integration_base.connection_failures import NotPublicError
-from integration_base.ordered_stream import OrderedStream
+from integration_base.unsolicited_data import CheckedStream
 
 Guard: TypeAlias = Callable[[str], bool]
 """Returns True if a host, a name or an address without brackets, may only lead to the public internet."""
@@ -117,7 +117,7 @@ class CheckedBackend(httpcore2.AsyncNetworkBackend):
         """Connect; ``timeout`` in seconds. Raises ConnectError and ConnectTimeout."""
         if not self._guard(host):
             stream = await self._inner.connect_tcp(host, port, timeout, local_address, socket_options)
-            return OrderedStream(stream)
+            return CheckedStream(stream)
         until = None if timeout is None else monotonic() + timeout
         addresses = await _resolve_public(host, port, timeout)
         failure: Exception = httpcore2.ConnectError("it resolves to nothing")
@@ -126,7 +126,7 @@ class CheckedBackend(httpcore2.AsyncNetworkBackend):
             left = None if until is None else max(until - monotonic(), 0.0) / (len(addresses) - number)
             try:
                 stream = await self._inner.connect_tcp(address, port, left, local_address, socket_options)
-                return OrderedStream(stream)
+                return CheckedStream(stream)
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
                 failure = error
         raise failure
@@ -184,7 +184,7 @@ class CheckedTransport(httpx2.AsyncHTTPTransport):
         except AttributeError as error:
             raise httpx2.ReadError("the connection ended as soon as it was taken", request=request) from error
         stream = response.extensions.get("network_stream")
-        if isinstance(stream, OrderedStream) and not stream.is_answered:
+        if isinstance(stream, CheckedStream) and not stream.is_answered:
             await stream.aclose()
             await response.aclose()
             raise httpx2.ReadError("the answer was there before the request", request=request)

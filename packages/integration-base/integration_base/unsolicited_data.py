@@ -1,4 +1,4 @@
-"""A connection that notices what came before it was asked for.
+"""A connection that refuses unsolicited data: what came before it was asked for.
 
 A connection is used for one request after the other, and what arrives on it is the answer to the last one. A server or
 proxy that answers one request twice (once more for a body that it had not read, say) would shift all later answers: a
@@ -12,7 +12,7 @@ from typing import Any
 import httpcore2
 
 
-class OrderedStream(httpcore2.AsyncNetworkStream):
+class CheckedStream(httpcore2.AsyncNetworkStream):
     """A stream over another one. ``is_answered``: whether anything was read since something was written last."""
 
     def __init__(self, inner: httpcore2.AsyncNetworkStream) -> None:
@@ -38,9 +38,9 @@ class OrderedStream(httpcore2.AsyncNetworkStream):
 
     async def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
-    ) -> "OrderedStream":
+    ) -> "CheckedStream":
         """Return the stream inside of TLS."""
-        return OrderedStream(await self._inner.start_tls(ssl_context, server_hostname, timeout))
+        return CheckedStream(await self._inner.start_tls(ssl_context, server_hostname, timeout))
 
     def get_extra_info(self, info: str) -> Any:
         """Return a fact about the connection; an idle one that ``is_readable`` is closed instead of used again."""
