@@ -16,7 +16,6 @@ from app.flows.execute import send
 from app.flows.look_up import opens_keys
 from app.i18n.messages import LazyMessage
 from app.rules.action_request import ActionRequest
-from app.rules.call_errors import REFUNDED_ELSEWHERE
 from app.rules.decisions.action import ActionRequested
 from app.rules.references import reference_of_refusal
 from app.rules.refusal import RefusalCode, RefusalError
@@ -86,9 +85,7 @@ async def answer_action_request(
     """
     which = ByTransaction(installation.id, event.transaction.id)
     try:
-        request = _action_request(event, digest)
-        await _check_granted_once(services, request, which)
-        aggregate, operation = await perform_action(services, request, which, deadline)
+        aggregate, operation = await perform_action(services, _action_request(event, digest), which, deadline)
     except RefusalError as refusal:
         request_id = digest or event.request_key  # the same delivery gets the same answer
         reference = reference_of_refusal(request_id) if request_id else unique_reference()
@@ -96,19 +93,6 @@ async def answer_action_request(
         page = None if known is None else _payment_page(services, installation, known)
         return ActionResponse.failure(event.kind, psp_reference=reference, message=refusal.message, external_url=page)
     return action_response(aggregate, operation, event.kind, _payment_page(services, installation, aggregate))
-
-
-async def _check_granted_once(services: Services, request: ActionRequest, which: ByTransaction) -> None:
-    """Refuse a granted refund that was taken from another payment, or may have been. Raises RefusalError.
-
-    Saleor lets staff choose another payment for a refund that it takes for failed, which it is not if only our answer
-    was lost.
-    """
-    if request.granted is None:
-        return
-    order_id = await services.payments.order_of_other_refund(which, request.granted.id)
-    if order_id is not None:
-        raise RefusalError(RefusalCode.NOT_POSSIBLE, LazyMessage(REFUNDED_ELSEWHERE, order=order_id))
 
 
 def _payment_page(services: Services, installation: OpenInstallation, aggregate: PaymentAggregate) -> str | None:

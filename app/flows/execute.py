@@ -17,8 +17,7 @@ import structlog
 from app.core.payment import Operation, Payment, PaymentAggregate, row_id_of
 from app.core.vocabulary import Kind, State
 from app.flows.look_up import clear_account_problems, gateway_client, look_up_order
-from app.i18n.messages import LazyMessage
-from app.rules.call_errors import REFUNDED_ELSEWHERE, RefundedElsewhereError, is_state_conflict
+from app.rules.call_errors import RefundedElsewhereError, is_state_conflict
 from app.rules.decisions.gateway_call import CallReturned, Outcome
 from app.rules.observation import Observations
 from app.rules.page_cancellation import LOST_PAGE
@@ -169,11 +168,12 @@ async def _call_gateway(
 
 
 async def _check_granted_once(services: Services, payment: Payment, granted_refund_id: str) -> None:
-    """Check a granted refund once more, as its intent is committed. Raises RefundedElsewhereError.
+    """Send no granted refund that was taken from another payment, or may have been. Raises RefundedElsewhereError.
 
-    Of two payments that are asked for it at the same moment, none has seen the other when it was asked.
+    Saleor lets staff choose another payment for a refund that it takes for failed, which it is not if only our answer
+    was lost. Its intent is committed by now: of two payments that are asked at the same moment, one sees the other.
     """
     which = ByTransaction(payment.installation_id, payment.transaction_id)
     order_id = await services.payments.order_of_other_refund(which, granted_refund_id)
     if order_id is not None:
-        raise RefundedElsewhereError(LazyMessage(REFUNDED_ELSEWHERE, order=order_id))
+        raise RefundedElsewhereError(order_id)

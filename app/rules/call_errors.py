@@ -5,7 +5,7 @@ from datetime import datetime
 
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import Kind, State
-from app.i18n.messages import Verbatim, gettext_noop
+from app.i18n.messages import LazyMessage, Verbatim, gettext_noop
 from app.rules.apply import conclude
 from app.rules.decision_context import DecisionContext, raise_problem
 from app.rules.issues import Issue, IssueCode
@@ -48,7 +48,7 @@ KEYS_NOT_OPENED = gettext_noop("The keys of this merchant account cannot be decr
 _UNREADABLE = gettext_noop("The gateway gave no readable response: the payment is being looked up")
 _NOT_REACHED = gettext_noop("The gateway could not be reached. Nothing was charged or changed: try again")
 _KEYS_REFUSED = gettext_noop("The gateway rejects the keys of this merchant account. Nothing was charged or changed")
-REFUNDED_ELSEWHERE = gettext_noop(
+_REFUNDED_ELSEWHERE = gettext_noop(
     "This granted refund was requested for the payment %(order)s before, and is or may be refunded there: nothing was "
     "refunded again."
 )
@@ -60,7 +60,10 @@ class KeysNotOpenedError(GatewayError):
 
 
 class RefundedElsewhereError(GatewayError):
-    """The granted refund was taken from another payment, or may be; ``message`` is for staff. Nothing was sent."""
+    """The granted refund was taken from the payment of another order, or may be. Nothing was sent."""
+
+    def __init__(self, order_id: str) -> None:
+        super().__init__(LazyMessage(_REFUNDED_ELSEWHERE, order=order_id), order_id=order_id)
 
 
 _NOTHING_WAS_DONE = (RefusedError, NotSentError, KeysNotOpenedError, RefundedElsewhereError, InvalidRequestError)

@@ -315,6 +315,23 @@ class TestAGrantIsPaidOutOnce:
         else:  # that one has surely failed: this is the first that is paid
             assert (moved.result, shop.gateway.calls) == ("REFUND_SUCCESS", ["refund"])
 
+    async def test_a_grant_that_another_payment_has_refused_can_be_asked_for_there_again(self, shop: Shop) -> None:
+        """Refused while nobody knew what had become of the first request; then it has failed."""
+        await shop.complete_payment(amount="300.00")
+        granted = shop.saleor.grant_refund(shop.transaction, Decimal(100))
+        shop.gateway.will_answer(HangUp())
+        request, _ = await pay_out(shop, granted, booked=False)
+        dropped(shop, request)
+        shop.transaction = shop.saleor.new_transaction()
+        await shop.complete_payment(amount="269.50")
+        shop.saleor.edit_granted_refund(granted, Decimal(100), shop.transaction)
+        _, refused = await pay_out(shop, granted)
+        assert (refused.result, shop.gateway.calls) == ("REFUND_FAILURE", [])
+        await shop.pass_time(minutes=40)
+        refunds(shop, named="refund-2")
+        _, again = await pay_out(shop, granted)
+        assert (again.result, again.amount, shop.gateway.calls) == ("REFUND_SUCCESS", Decimal(100), ["refund"])
+
     async def test_of_a_grant_that_two_payments_are_asked_for_at_one_moment_is_never_paid_twice(
         self, shop: Shop
     ) -> None:
