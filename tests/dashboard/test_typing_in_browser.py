@@ -10,6 +10,7 @@ from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient
 from tests.dashboard.framing import dashboard_of, messages_of, sign_in
 from tests.dashboard.payouts.test_payouts import may_pay_out
+from tests.dashboard.set_up.test_in_browser import edit_rules_as_text
 from tests.dashboard.test_in_browser import open_dialog, unfold
 from tests.payments.fake_gateway import payment
 
@@ -126,8 +127,7 @@ async def test_rules_that_were_only_checked_are_not_lost_without_a_question(
     account_id = staff_client.shop.account.id
     async with dashboard_of(browser, staff_client.app, f"/set-up/accounts/{account_id}") as (page, frame):
         await sign_in(page, staff_client.token())
-        await frame.get_by_text("Edit all rules as text").click()
-        rules, text = frame.get_by_label("Rules, as TOML or JSON"), frame.locator("#split-text")
+        rules, text = await edit_rules_as_text(frame)
         await rules.fill('mode = "percentages"\npercentages = { "7d1f4c2b-0000-4000-8000-000000000001" = 100 }')
         await text.get_by_role("button", name="Only check").click()
         await expect(frame.get_by_role("status")).to_contain_text("Nothing was saved")

@@ -97,7 +97,7 @@ async def test_what_the_payers_bank_has_taken_back_is_not_called_paid(shop: Shop
     dispute = record(second.order_id, amount="100.00", method="dispute", payment_id="dispute-1")
     await second.notify(dispute)
     await second.work()
-    assert [each.amount for each in await attempts(first)] == [Decimal(TOTAL) - 100]
+    assert [attempt.amount for attempt in await attempts(first)] == [Decimal(TOTAL) - 100]
     await second.notify(dispute | {"amount": Decimal(TOTAL)})
     await second.work()
     assert await attempts(first) == []

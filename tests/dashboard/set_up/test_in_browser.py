@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.async_api import Browser, FrameLocator, Page, expect
+from playwright.async_api import Browser, FrameLocator, Locator, Page, expect
 from starlette.responses import JSONResponse, Response
 
 from app.store.tables import MerchantAccount
@@ -43,6 +43,12 @@ async def new_store(nothing: StaffClient) -> StaffClient:
 async def no_wider_than_the_phone(frame: FrameLocator) -> None:
     wide = await frame.locator("html").evaluate("html => html.scrollWidth - html.clientWidth")
     assert wide == 0
+
+
+async def edit_rules_as_text(frame: FrameLocator) -> tuple[Locator, Locator]:
+    """Open the split rules as text; return the field and its form."""
+    await frame.get_by_text("Edit all rules as text").click()
+    return frame.get_by_label("Rules, as TOML or JSON"), frame.locator("#split-text")
 
 
 async def fill_in_the_account(frame: FrameLocator, staff_client: StaffClient, secret: str) -> None:
@@ -363,8 +369,7 @@ async def test_rules_are_only_checked_by_the_button_that_says_so(browser: Browse
     account = staff_client.shop.account
     async with dashboard_of(browser, staff_client.app, f"/set-up/accounts/{account.id}") as (page, frame):
         await sign_in(page, staff_client.token())
-        await frame.get_by_text("Edit all rules as text").click()
-        rules, text = frame.get_by_label("Rules, as TOML or JSON"), frame.locator("#split-text")
+        rules, text = await edit_rules_as_text(frame)
         await rules.fill('mode = "percentages"')
         await text.get_by_role("button", name="Only check").click()
         await expect(frame.get_by_role("alert")).to_contain_text("the percentages sum to 0")

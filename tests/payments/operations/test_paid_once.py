@@ -543,9 +543,9 @@ class TestBothArePaidEvenSo:
         for notification in await shop.services.inbox.find_for_order(shop.account.id, older.order_id):
             await process(shop.services, notification.id)
         await compare_attempts(shop.services, row_id_of((await older.aggregate()).payment))
-        assert [kinds_of((await each.aggregate()).payment) for each in (older, newer)] == [None, None]
+        assert [kinds_of((await paid.aggregate()).payment) for paid in (older, newer)] == [None, None]
         await shop.work()
-        assert [kinds_of((await each.aggregate()).payment) for each in (older, newer)] == ["paid twice"] * 2
+        assert [kinds_of((await paid.aggregate()).payment) for paid in (older, newer)] == ["paid twice"] * 2
         shop.gateway.script.clear()
 
     async def test_it_is_over_when_one_is_refunded(self, both: tuple[Shop, Shop]) -> None:
@@ -560,7 +560,7 @@ class TestBothArePaidEvenSo:
         older, newer = both
         of_the_bank: dict[str, Any] = {"method": "dispute", "payment_id": "dispute-1"}
         await comes_to(older, "success", **of_the_bank)
-        assert [kinds_of((await each.aggregate()).payment) for each in both] == ["dispute", None]
+        assert [kinds_of((await paid.aggregate()).payment) for paid in both] == ["dispute", None]
         await comes_to(older, "failure", **of_the_bank)
         assert "paid twice" in (kinds_of((await newer.aggregate()).payment) or "")
 
