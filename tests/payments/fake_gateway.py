@@ -3,6 +3,7 @@
 Calls that move money are answered from a script, one answer each; look-ups from a book of records.
 """
 
+import re
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -72,9 +73,16 @@ class FakeGateway:
             records = self.book.get(request.path.rpartition("/")[2])
             return json_reply(records) if records else NO_SUCH_ORDER
         if self.script:
-            return self.script.popleft()
+            return self._next_in_script(request.path)
         self.unexpected.append(request)
         return json_reply({"message": "nobody expected this call"}, 400)
+
+    def _next_in_script(self, path: str) -> Behaviour:
+        """Return the next answer for the call's order: calls for several orders may arrive in any order."""
+        fitting = (answer for answer in self.script if not _names_another_order(answer, path))
+        chosen = next(fitting, self.script[0])
+        self.script.remove(chosen)
+        return chosen
 
     async def receive(self, request: ReceivedRequest) -> Behaviour:
         """Record a request, and run the test's callback for its arrival."""
@@ -85,6 +93,13 @@ class FakeGateway:
             except Exception as mistake:  # noqa: BLE001 - of the test; raised at its end
                 self.callback_errors.append(mistake)
         return self.answer(request)
+
+
+def _names_another_order(answer: Behaviour, path: str) -> bool:
+    if not isinstance(answer, Reply) or isinstance(answer.body, tuple):
+        return False
+    named = re.findall(rb'"order_id": ?"(.+?)"', answer.body)
+    return bool(named) and not any(f"/{order_id.decode()}/" in path for order_id in named)
 
 
 @asynccontextmanager

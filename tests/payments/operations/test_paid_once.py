@@ -50,7 +50,7 @@ async def comes_to(shop: Shop, status: str, amount: object = TOTAL, **more: Any)
 
 
 def would_close(*shops: Shop) -> None:
-    """The gateway closes these pages when it is asked, in this order."""
+    """The gateway closes these pages when it is asked, in any order."""
     for each in shops:
         each.gateway.will_answer(json_reply([payment(each.order_id, "failure", TOTAL, status_code="6007")]))
 
@@ -298,7 +298,7 @@ class TestThePagesAmountIsTooHighByNow:
         older, newer = await opened(shop, 90), await opened(another(shop), 70)
         back = await newer.process_session(amount=70, sourceObject=basket(60))
         assert code(back) == "AMOUNT_CHANGED"
-        would_close(older, newer)
+        would_close(newer, older)
         await shop.work()
         assert [await state(each) for each in (older, newer)] == [State.FAILURE, State.FAILURE]
 
