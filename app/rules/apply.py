@@ -13,7 +13,7 @@ from app.i18n.messages import gettext_noop
 from app.rules.balance import balance, is_overdrawn, status_of, update_booking
 from app.rules.decision_context import DecisionContext, enqueue_note, flag_unexplained, raise_problem, report_operation
 from app.rules.details import Details, payment_method_to_row, update_details
-from app.rules.disputes import flag_disputes_paid_back_twice, report_chargebacks, report_dispute
+from app.rules.disputes import flag_disputes_paid_back_twice, report_dispute, report_returned_money
 from app.rules.due import end_look_ups, look_up_order_after, make_due, plan_look_up
 from app.rules.external_operations import (
     amount_left_for,
@@ -26,7 +26,6 @@ from app.rules.external_operations import (
     leaves_rest,
     new_external_operation,
     payer_fee_on,
-    report_refunds_by_others,
     waits_for_charge,
 )
 from app.rules.mapper import (
@@ -110,8 +109,7 @@ def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observatio
                 # of a dispute may arrive in another order than they happened. And the first charge of a subscription
                 # that we hear of may be a later one. Looking up the whole order settles all of this (7, 10).
                 look_up_order_after(operation, context.schedule, context.now)
-    report_refunds_by_others(aggregate, context)
-    report_chargebacks(aggregate, context)
+    report_returned_money(aggregate, context)
     correct_released_rest(aggregate, context)
     report_released_rest(aggregate, context)
     clear_overdrawn_by_others(aggregate, context.now)

@@ -13,6 +13,7 @@ from app.rules.balance import ZERO, balance
 from app.rules.decision_context import DecisionContext, enqueue_note, raise_problem, report_operation
 from app.rules.external_operations import waits_for_charge
 from app.rules.issues import Issue, IssueCode
+from app.rules.observation import is_ours
 from app.rules.problems import cause_of_dispute, cause_of_mismatch, clear_problem
 from app.rules.references import ensure_reference, reference_of_note, reference_of_turn
 from saleor_app_sdk.responses import EventType
@@ -53,14 +54,21 @@ def report_dispute(aggregate: PaymentAggregate, operation: Operation, context: D
     aggregate.link(raise_problem(aggregate, issue, context.now, cause=cause, actions=actions), operation)
 
 
-def report_chargebacks(aggregate: PaymentAggregate, context: DecisionContext) -> None:
-    """Tell Saleor of the chargebacks that have waited for their charge (see ``waits_for_charge``)."""
+def report_returned_money(aggregate: PaymentAggregate, context: DecisionContext) -> None:
+    """Tell Saleor of the refunds by others and the chargebacks that have waited for their charge.
+
+    ``waits_for_charge`` says which. What was told before is not told again: the queue has the event.
+    """
     if not aggregate.payment.is_known_to_saleor:
         return
-    for dispute in aggregate.operations:
-        is_lost = dispute.kind is Kind.DISPUTE and dispute.state is State.SUCCESS
-        if is_lost and not _reported_turns(aggregate, dispute) and not waits_for_charge(aggregate, dispute, context):
-            report_dispute(aggregate, dispute, context)
+    for operation in aggregate.operations:
+        if operation.state is not State.SUCCESS or waits_for_charge(aggregate, operation, context):
+            continue
+        if operation.kind is Kind.REFUND and not is_ours(operation):
+            message, kind = operation.message or "", EventType.REFUND_SUCCESS
+            report_operation(aggregate, operation, kind, context, amount=operation.amount, message=message)
+        elif operation.kind is Kind.DISPUTE and not _reported_turns(aggregate, operation):
+            report_dispute(aggregate, operation, context)
 
 
 def _message(operation: Operation, *, returned: bool) -> LazyMessage:

@@ -8,7 +8,7 @@ from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import EXTERNAL_KEY_PREFIX, GIVES_A_PAYOUT_BACK, Flow, Kind, Origin, State
 from app.i18n.messages import Money
 from app.rules.balance import ZERO, balance, is_in_flight, is_overdrawn
-from app.rules.decision_context import DecisionContext, raise_problem, report_operation
+from app.rules.decision_context import DecisionContext, raise_problem
 from app.rules.dialects import keeps_rest
 from app.rules.due import look_up_order_after
 from app.rules.issues import Issue, IssueCode
@@ -18,7 +18,6 @@ from app.rules.observation import is_ours, reference_of_external_operation
 from app.rules.problems import Cause, cause_of_mismatch, clear_problem, has_unended_problem
 from app.rules.subscription import charge_id_of
 from integration_base.amounts import is_amount
-from saleor_app_sdk.responses import EventType
 
 _COMPARED = frozenset({Kind.CAPTURE, Kind.VOID, Kind.REFUND})
 
@@ -196,20 +195,6 @@ def waits_for_charge(aggregate: PaymentAggregate, operation: Operation, context:
         return False
     back = operation.amount + _sum_of_other_successes(aggregate, operation, (operation.kind,))
     return balance(aggregate.payment.flow, aggregate.operations).charged < back <= _most_charged(aggregate)
-
-
-def report_refunds_by_others(aggregate: PaymentAggregate, context: DecisionContext) -> None:
-    """Tell Saleor of the refunds by others that have waited for their charge (see ``waits_for_charge``).
-
-    Of those that it was told of before, the queue has the event already.
-    """
-    for operation in aggregate.operations:
-        is_refunded = operation.kind is Kind.REFUND and operation.state is State.SUCCESS and not is_ours(operation)
-        if is_refunded and not waits_for_charge(aggregate, operation, context):
-            message = operation.message or ""
-            report_operation(
-                aggregate, operation, EventType.REFUND_SUCCESS, context, amount=operation.amount, message=message
-            )
 
 
 def leaves_rest(aggregate: PaymentAggregate) -> bool:
