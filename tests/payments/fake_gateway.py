@@ -73,13 +73,13 @@ class FakeGateway:
             records = self.book.get(request.path.rpartition("/")[2])
             return json_reply(records) if records else NO_SUCH_ORDER
         if self.script:
-            return self._next_in_script(request.path)
+            return self._next_in_script(request)
         self.unexpected.append(request)
         return json_reply({"message": "nobody expected this call"}, 400)
 
-    def _next_in_script(self, path: str) -> Behaviour:
+    def _next_in_script(self, request: ReceivedRequest) -> Behaviour:
         """Return the next answer for the call's order: calls for several orders may arrive in any order."""
-        fitting = (answer for answer in self.script if not _names_another_order(answer, path))
+        fitting = (answer for answer in self.script if not _names_another_order(answer, request))
         chosen = next(fitting, self.script[0])
         self.script.remove(chosen)
         return chosen
@@ -95,11 +95,12 @@ class FakeGateway:
         return self.answer(request)
 
 
-def _names_another_order(answer: Behaviour, path: str) -> bool:
+def _names_another_order(answer: Behaviour, request: ReceivedRequest) -> bool:
     if not isinstance(answer, Reply) or isinstance(answer.body, tuple):
         return False
     named = re.findall(rb'"order_id": ?"(.+?)"', answer.body)
-    return bool(named) and not any(f"/{order_id.decode()}/" in path for order_id in named)
+    asked = request.path.encode() + request.body
+    return bool(named) and not any(order_id in asked for order_id in named)
 
 
 @asynccontextmanager
