@@ -85,30 +85,12 @@ def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observatio
         if is_first_charge(aggregate, seen):
             _bind_first_charge(aggregate, pos_id, seen, context)
         operation = find_matching_operation(aggregate, seen, context.answered_operation_id)
-        if operation is None and is_of_unknown_payment(aggregate, seen.payment_id, seen.kind):
+        if operation is not None:
+            _post_known_operation(aggregate, operation, pos_id, seen, context)
+        elif is_of_unknown_payment(aggregate, seen.payment_id, seen.kind):
             flag_other_payment(aggregate, seen, context)
-        elif operation is None:
-            _post_external_operation(aggregate, pos_id, seen, context)
         else:
-            before, bound = operation.state, operation.operation_id is not None
-            transition = _transition(aggregate, operation, pos_id, seen)
-            _post(aggregate, operation, transition, seen, context)
-            if seen.kind is Kind.CREATE and transition.problem is None:
-                update_cards(aggregate, seen.card, context.seal_token, context.now, ended=transition.state)
-            matched_by_amount = not bound and operation.operation_id is not None
-            ended = operation.state.final and not before.final and is_ours(operation)
-            turned = operation.kind is Kind.DISPUTE and before.final and operation.state is not before
-            overdrawn = operation.state is not before and _is_overdrawn(aggregate)
-            beyond = is_more_than_left(transition.problem) or waits_for_charge(aggregate, operation, context)
-            is_unsure = matched_by_amount or ended or turned or overdrawn or beyond
-            if operation.kind is Kind.CREATE:
-                is_unsure = ended and seen.subscription is not None
-            if context.is_single_record and is_unsure:
-                # Matched to ours by its amount only, the record may be of an identical operation from outside. And
-                # when an operation ends, the notification of an outside operation may have been lost. And the turns
-                # of a dispute may arrive in another order than they happened. And the first charge of a subscription
-                # that we hear of may be a later one. Looking up the whole order settles all of this (7, 10).
-                look_up_order_after(operation, context.schedule, context.now)
+            _post_external_operation(aggregate, pos_id, seen, context)
     report_returned_money(aggregate, context)
     correct_released_rest(aggregate, context)
     report_released_rest(aggregate, context)
@@ -166,6 +148,33 @@ def withdraw_contradiction(
     enqueue_note(aggregate, message, context, reference=reference)
 
 
+def _post_known_operation(
+    aggregate: PaymentAggregate, operation: Operation, pos_id: str, seen: Observation, context: DecisionContext
+) -> None:
+    """Post a record of an operation that is known already, or that is matched to one of ours.
+
+    Matched to ours by its amount only, the record may be of an identical operation from outside. And when an operation
+    ends, the notification of an outside operation may have been lost. And the turns of a dispute may arrive in another
+    order than they happened. And the first charge of a subscription that we hear of may be a later one. Looking up the
+    whole order settles all of this (7, 10).
+    """
+    before, bound = operation.state, operation.operation_id is not None
+    transition = _transition(aggregate, operation, pos_id, seen)
+    _post(aggregate, operation, transition, seen, context)
+    if seen.kind is Kind.CREATE and transition.problem is None:
+        update_cards(aggregate, seen.card, context.seal_token, context.now, ended=transition.state)
+    matched_by_amount = not bound and operation.operation_id is not None
+    ended = operation.state.final and not before.final and is_ours(operation)
+    turned = operation.kind is Kind.DISPUTE and before.final and operation.state is not before
+    overdrawn = operation.state is not before and _is_overdrawn(aggregate)
+    beyond = is_more_than_left(transition.problem) or waits_for_charge(aggregate, operation, context)
+    is_unsure = matched_by_amount or ended or turned or overdrawn or beyond
+    if operation.kind is Kind.CREATE:
+        is_unsure = ended and seen.subscription is not None
+    if context.is_single_record and is_unsure:
+        look_up_order_after(operation, context.schedule, context.now)
+
+
 def _post_external_operation(
     aggregate: PaymentAggregate, pos_id: str, seen: Observation, context: DecisionContext
 ) -> None:
@@ -220,8 +229,8 @@ def _post(
     seen: Observation,
     context: DecisionContext,
 ) -> None:
-    payment = aggregate.payment
-    behind = transition.problem is not None or seen.state.rank < operation.state.rank
+    payment, before = aggregate.payment, operation.state
+    behind = transition.problem is not None or seen.state.rank < before.rank
     update_details(operation, seen.details, behind=behind)
     if transition.problem is not None:
         _post_mismatch(aggregate, operation, transition, seen, context)
@@ -232,43 +241,49 @@ def _post(
         return
     if transition.state.final:
         clear_mismatches(payment, operation.id, seen.gateway_id, context.now)
-    left_the_page = operation.kind is Kind.CREATE and operation.state is State.INIT
-    # The shopper has already seen why it failed; when the gateway confirms the failure, that message stays (4).
-    already_reported = operation.state is transition.state and operation.status_code is not None
-    is_turned = operation.state is State.FAILURE and transition.state is State.SUCCESS
-    operation.state = transition.state
-    operation.inferred = operation.contradicted = False
-    bind_attempt(operation, seen, transition.state)
-    operation.waits_for_shopper = seen.waits_for_shopper
-    payment.redirect_url = seen.action_url or payment.redirect_url
     reason = reason_of_closing(aggregate, seen)
+    _take_over(payment, operation, transition, seen)
     operation.message = reason or seen.message
-    if not already_reported:
-        operation.status_code = seen.status_code  # of this state: an earlier one's code would explain it wrongly
-        operation.shopper_message = seen.shopper_message or operation.shopper_message
-    if transition.amount is not None:
-        operation.amount = transition.amount
     _reschedule(payment, operation, context)
     _book(aggregate, operation, context)
     take_over_release(aggregate, operation)
     is_told_later = operation.kind is Kind.DISPUTE or waits_for_charge(aggregate, operation, context)
     if transition.event is not None and not is_told_later:
+        message, card = reason or transition.message, payment_method_to_row(seen.method)
         report_operation(
-            aggregate,
-            operation,
-            transition.event,
-            context,
-            amount=operation.amount,
-            message=reason or transition.message,
-            card=payment_method_to_row(seen.method),
+            aggregate, operation, transition.event, context, amount=operation.amount, message=message, card=card
         )
-    elif left_the_page:
+    elif operation.kind is Kind.CREATE and before is State.INIT:
         # Saleor still offers to cancel the payment, which the gateway would now refuse.
         reference = reference_of_note(payment.order_id, operation.state)
         enqueue_note(aggregate, operation.message or "", context, reference=reference)
+    _flag_consequences(aggregate, operation, before, context)
+
+
+def _take_over(payment: Payment, operation: Operation, transition: Transition, seen: Observation) -> None:
+    """Take the new state of an operation over from a record, with what explains it."""
+    assert transition.state is not None  # noqa: S101 - of the caller
+    # The shopper has already seen why it failed; when the gateway confirms the failure, that message stays (4).
+    already_reported = operation.state is transition.state and operation.status_code is not None
+    operation.state = transition.state
+    operation.inferred = operation.contradicted = False
+    bind_attempt(operation, seen, transition.state)
+    operation.waits_for_shopper = seen.waits_for_shopper
+    payment.redirect_url = seen.action_url or payment.redirect_url
+    if not already_reported:
+        operation.status_code = seen.status_code  # of this state: an earlier one's code would explain it wrongly
+        operation.shopper_message = seen.shopper_message or operation.shopper_message
+    if transition.amount is not None:
+        operation.amount = transition.amount
+
+
+def _flag_consequences(
+    aggregate: PaymentAggregate, operation: Operation, before: State, context: DecisionContext
+) -> None:
+    """Show staff what the new state of an operation means for the money of the others."""
     if operation.kind is Kind.DISPUTE:
         report_dispute(aggregate, operation, context)
-    elif is_turned:
+    elif before is State.FAILURE and operation.state is State.SUCCESS:
         flag_made_after_all(aggregate, operation, context.now)
     elif is_ours(operation) and operation.state is State.SUCCESS and operation.kind is not Kind.CREATE:
         # What was paid or charged may be heard of after what was given back of it.
