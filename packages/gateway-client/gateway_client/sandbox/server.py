@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Generator
 
 import uvicorn
 from fastapi import FastAPI
+from uvicorn.config import LOGGING_CONFIG
 
 from gateway_client.sandbox.application import create_sandbox
 from gateway_client.sandbox.connections import Connections
@@ -22,7 +23,8 @@ def serve(settings: SandboxSettings, on_start: Callable[[str], None] | None = No
     """Serve until the process is stopped. `on_start` is called with the address (for port 0, with the port found)."""
     listener = listen(settings.host, settings.port)
     connections = Connections()
-    server = uvicorn.Server(_uvicorn_config(create_sandbox(settings, connections), settings, connections))
+    config = _uvicorn_config(create_sandbox(settings, connections), settings, connections, owns_process=True)
+    server = uvicorn.Server(config)
     if on_start is not None:
         on_start(_address(settings, listener))
     server.run(sockets=[listener])
@@ -62,7 +64,9 @@ class _ServerWithoutSignalHandlers(uvicorn.Server):
         yield  # the process keeps its own handlers
 
 
-def _uvicorn_config(app: FastAPI, settings: SandboxSettings, connections: Connections) -> uvicorn.Config:
+def _uvicorn_config(
+    app: FastAPI, settings: SandboxSettings, connections: Connections, *, owns_process: bool = False
+) -> uvicorn.Config:
     return uvicorn.Config(
         DateHeaderMiddleware(app, settings.clock),
         date_header=False,
@@ -71,7 +75,8 @@ def _uvicorn_config(app: FastAPI, settings: SandboxSettings, connections: Connec
         # A forwarded address is not the connection's: with it, dropping a caller would close another's connection.
         proxy_headers=False,
         access_log=False,
-        log_level="warning",
+        log_config=LOGGING_CONFIG if owns_process else None,  # uvicorn changes the logs of the whole process
+        log_level="warning" if owns_process else None,
         timeout_graceful_shutdown=1,
     )
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Literal
 
 import typer
 import uvicorn
@@ -114,8 +115,8 @@ def serving_app_in_thread(create: Callable[[str], ASGIApp]) -> Iterator[str]:
     ``create`` gets the URL, which has no slash at the end, and returns the ASGI app.
     """
     with _listening_socket(0) as (listener, url):
-        config = uvicorn.Config(create(url), log_level="error", timeout_graceful_shutdown=1, date_header=False)
-        with _running_in_thread(_Server(config), listener, "app"):
+        server = _Server(_config_within_process(create(url)))
+        with _running_in_thread(server, listener, "app"):
             yield url
 
 
@@ -147,8 +148,14 @@ def _build_server(
     app = create_saleor(chosen, clock)
     # uvicorn takes Date from its latest tick, and this server ticks only once.
     dated_app = DateHeaderMiddleware(app, clock or (lambda: datetime.now(UTC)))
-    config = uvicorn.Config(dated_app, log_level="error", lifespan="on", timeout_graceful_shutdown=1, date_header=False)
-    return _Server(config), app
+    return _Server(_config_within_process(dated_app, lifespan="on")), app
+
+
+def _config_within_process(app: ASGIApp, lifespan: Literal["auto", "on"] = "auto") -> uvicorn.Config:
+    # How the process logs is its own business: uvicorn would change that for all servers in it.
+    return uvicorn.Config(
+        app, lifespan=lifespan, log_config=None, access_log=False, timeout_graceful_shutdown=1, date_header=False
+    )
 
 
 @contextmanager

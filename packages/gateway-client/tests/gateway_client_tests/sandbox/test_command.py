@@ -1,6 +1,7 @@
 """The sandbox as a process of its own, as a shop's developer starts it."""
 
 import asyncio
+import logging
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,21 @@ from typer.testing import CliRunner
 
 from gateway_client.sandbox.command import sandbox
 from gateway_client.sandbox.control import SandboxControl
+from gateway_client.sandbox.server import running_sandbox
+from gateway_client.sandbox.settings import SandboxSettings
 from integration_base_tests.waiting import LONGEST_WAIT
+
+
+async def test_how_another_process_logs_is_that_ones_business() -> None:
+    """uvicorn's own settings would take the lines of all servers of the process away from its log."""
+    logger = logging.getLogger("uvicorn.error")
+    logger.setLevel(logging.INFO)
+    try:
+        async with running_sandbox(SandboxSettings(port=0)):
+            assert (logger.level, logger.propagate, logger.handlers) == (logging.INFO, True, [])
+            assert logging.getLogger("uvicorn").propagate
+    finally:
+        logger.setLevel(logging.NOTSET)
 
 
 async def test_it_starts_says_where_it_is_and_stops(tmp_path: Path) -> None:

@@ -1,15 +1,17 @@
 """The same Saleor in a thread, and as a process of its own."""
 
 import asyncio
+import logging
 import sys
 
 import httpx2
 import pytest
+from fastapi import FastAPI
 
 from integration_base_tests.loopback import json_reply
 from integration_base_tests.places import REPOSITORY
 from integration_base_tests.waiting import unless_it_hangs
-from saleor_app_sdk.testing import FakeSaleor, SaleorSettings, serving, serving_in_thread
+from saleor_app_sdk.testing import FakeSaleor, SaleorSettings, serving, serving_app_in_thread, serving_in_thread
 from saleor_app_sdk.testing.vocabulary import WebhookEvent
 from saleor_app_sdk_tests.testing.stub import Stub
 
@@ -22,6 +24,18 @@ async def test_in_a_thread(stub: Stub) -> None:
             assert saleor.api_url == f"{url}/graphql/"
     with pytest.raises(httpx2.ConnectError):
         httpx2.get(url, trust_env=False)
+
+
+def test_how_a_process_logs_is_its_own_business() -> None:
+    """uvicorn's own settings would take the lines of all servers of the process away from its log."""
+    logger = logging.getLogger("uvicorn.error")
+    logger.setLevel(logging.INFO)
+    try:
+        with serving_in_thread(), serving_app_in_thread(lambda url: FastAPI(title=url)):
+            assert (logger.level, logger.propagate, logger.handlers) == (logging.INFO, True, [])
+            assert logging.getLogger("uvicorn").propagate
+    finally:
+        logger.setLevel(logging.NOTSET)
 
 
 async def test_as_a_process(stub: Stub) -> None:
