@@ -134,6 +134,12 @@ def test_whatever_was_accepted_describes_every_payment(template: str, values: di
     assert told == told.strip()
 
 
+@pytest.mark.parametrize("template", ["", "   ", "two\nlines"])
+def test_a_template_of_nothing_that_could_be_printed_is_refused(template: str) -> None:
+    with pytest.raises(TemplateError, match="printable text in one line"):
+        check_template(template)
+
+
 def test_a_template_of_nothing_but_what_is_missing_is_the_usual_description() -> None:
     assert render_description("{checkout}", {}, "Order 21") == "Order 21"
     assert render_description(None, {"order": "21"}, "Order 21") == "Order 21"

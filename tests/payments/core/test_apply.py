@@ -402,7 +402,30 @@ class TestWhoseRecordItIs:
         assert ours.state is State.SUCCESS
 
 
+@pytest.mark.law(10)
+@pytest.mark.parametrize(("known_as", "is_compared"), [(None, True), ("refund-1", False)])
+def test_whole_order_is_looked_up_after_a_record_that_only_its_amount_makes_ours(
+    known_as: str | None, *, is_compared: bool
+) -> None:
+    """It may be of an identical operation that others have requested; a record with our operation's id is not."""
+    refund = an_operation(Kind.REFUND, State.UNKNOWN, operation_id=known_as)
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, refund)
+    context = replace(decision_context(), is_single_record=True)
+    apply(aggregate, POS, [observation(Kind.REFUND, State.PENDING, gateway_id="refund-1")], context)
+    assert refund.operation_id == "refund-1"
+    assert (refund.next_poll_at == context.schedule.next_order_look_up(NOON)) is is_compared
+
+
 class TestOurOwnConclusions:
+    @pytest.mark.parametrize(("said", "reads"), [("Your card was declined.", "Your card was declined."), ("", "Wait.")])
+    def test_shopper_reads_the_last_that_was_said_to_them(self, said: str, reads: str) -> None:
+        aggregate = an_aggregate(Flow.CHARGE, State.INIT)
+        aggregate.create.shopper_message = "Wait."
+        conclude(
+            aggregate, aggregate.create, State.FAILURE, decision_context(), message="refused", shopper_message=said
+        )
+        assert aggregate.create.shopper_message == reads
+
     @pytest.mark.law(7)
     def test_gives_way_to_what_the_gateway_has_said_meanwhile(self) -> None:
         refund = an_operation(Kind.REFUND, State.SUCCESS, operation_id="refund-1", psp_reference="refund-1")

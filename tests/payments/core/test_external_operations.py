@@ -5,9 +5,21 @@ from decimal import Decimal
 import pytest
 
 from app.core.vocabulary import Flow, Kind, State
-from app.rules.external_operations import payer_fee_on
+from app.rules.external_operations import leaves_rest, payer_fee_on
 from app.store.tables import MerchantAccount
 from tests.payments.aggregates import an_aggregate, an_operation
+
+
+@pytest.mark.law(10)
+@pytest.mark.parametrize(("released_by", "leaves"), [("gateway:void", True), ("ours", False), (None, False)])
+def test_a_rest_is_left_only_by_a_release_of_others(released_by: str | None, *, leaves: bool) -> None:
+    """A rest of what is charged in parts is still to be charged."""
+    captured = an_operation(Kind.CAPTURE, State.SUCCESS, Decimal("40.00"), keeps_rest=True)
+    aggregate = an_aggregate(Flow.AUTHORIZATION, State.SUCCESS, captured)
+    if released_by is not None:
+        release = an_operation(Kind.VOID, State.SUCCESS, Decimal("30.00"), idempotency_key=released_by)
+        aggregate.operations.append(release)
+    assert leaves_rest(aggregate) is leaves
 
 
 @pytest.mark.law(8)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from app.core.payment import Operation, PaymentAggregate
-from app.core.vocabulary import Flow, Kind, Mode, State
+from app.core.vocabulary import CloseReason, Flow, Kind, Mode, State
 from app.rules.decisions.gateway_call import CallReturned
 from gateway_client.models import read_record
 from tests.payments.aggregates import ORDER, POS, an_aggregate, an_operation, decision_context
@@ -58,3 +58,11 @@ def test_a_record_that_does_not_match_names_a_card_payment_and_no_page(mode: Mod
     assert aggregate.create.operation_id == (record["payment_id"] if is_named else None)
     assert aggregate.payment.has_problems
     assert not aggregate.create.state.final
+
+
+@pytest.mark.law(1, 2)
+def test_a_page_that_was_answered_with_a_record_has_no_link_and_is_closed() -> None:
+    aggregate = an_aggregate(Flow.CHARGE, State.INTENT)
+    answer(aggregate, aggregate.create, payment(ORDER, "init", "100.00"))
+    assert (aggregate.create.state, aggregate.create.inferred) == (State.FAILURE, True)
+    assert [operation.close_reason for operation in aggregate.operations[1:]] == [CloseReason.LINK_LOST]

@@ -218,6 +218,13 @@ def test_refund_that_the_gateway_never_shows_has_failed_although_another_record_
     assert (refund.state, refund.inferred) == (State.FAILURE, True)
 
 
+@pytest.mark.parametrize("state", [state for state in State if state not in {State.INIT, State.PENDING}])
+def test_shopper_who_returns_has_nothing_looked_up_that_has_ended_or_is_being_sent(state: State) -> None:
+    aggregate = an_aggregate(Flow.CHARGE, state)
+    assert ShopperReturned(NOON, 3 * SECOND).decide(aggregate) is None
+    assert aggregate.create.polled_at is None
+
+
 @pytest.mark.parametrize(
     ("polled_at", "looks"),
     [

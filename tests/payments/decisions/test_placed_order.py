@@ -1,12 +1,15 @@
 """How often Saleor is asked for the order of a paid checkout: on paper."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
 from app.core.vocabulary import Flow, State
-from app.rules.decisions.placed_order import OrderNotAsked
-from tests.payments.aggregates import NOON, an_aggregate
+from app.i18n.messages import Money
+from app.rules.decisions.placed_order import OrderNotAsked, schedule_comparison
+from app.rules.issues import Issue, IssueCode
+from app.rules.problems import add_problem, cause_of_unpaid_order
+from tests.payments.aggregates import HUNDRED, NOON, an_aggregate
 
 
 @pytest.mark.parametrize(("polls", "left"), [(2, 1), (1, 0), (0, 0)])
@@ -16,3 +19,20 @@ def test_poll_that_saleor_did_not_let_the_app_make_is_made_an_hour_later_and_not
     OrderNotAsked(NOON).decide(aggregate)
     assert aggregate.payment.order_polls == left
     assert aggregate.payment.next_order_poll_at == NOON + timedelta(hours=1)
+
+
+@pytest.mark.parametrize("planned", [None, NOON + timedelta(minutes=1), NOON + timedelta(days=1)])
+def test_order_that_has_parted_from_its_money_is_asked_for_soon_and_never_later_than_planned(
+    planned: datetime | None,
+) -> None:
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
+    aggregate.payment.next_order_poll_at = planned
+    schedule_comparison(aggregate.payment, NOON)
+    assert aggregate.payment.next_order_poll_at == planned  # nobody is shown anything
+    issue = Issue(IssueCode.ORDER_NOT_PAID, number="42", left=Money(HUNDRED, "UAH"))
+    add_problem(aggregate.payment, cause_of_unpaid_order("failed"), issue, NOON)
+    schedule_comparison(aggregate.payment, NOON)
+    due = aggregate.payment.next_order_poll_at
+    assert due is not None
+    assert NOON < due < NOON + timedelta(days=1)
+    assert due <= (planned or due)

@@ -92,6 +92,13 @@ def test_a_part_of_the_total_is_told_plainly_without_products_and_not_taken_fisc
         fiscal(paid, Decimal("100.00"))
 
 
+@pytest.mark.parametrize("totals", [("10.005", "20.00"), ("20.00", "10.005"), ("10.005", "10.005")])
+def test_lines_of_less_than_a_cent_are_no_list_of_what_is_paid(totals: tuple[str, str]) -> None:
+    """The gateway takes whole cents: rounded, they would sum to something else."""
+    lines = [line(number, total) for number, total in enumerate(totals, 1)]
+    assert items_of(checkout(*lines), sum(map(Decimal, totals), Decimal(0))) is None
+
+
 @pytest.mark.parametrize(
     ("total", "tax", "quantity", "percent"),
     [
