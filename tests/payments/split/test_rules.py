@@ -62,6 +62,13 @@ def test_what_is_wrong_is_said_in_words(data: dict[str, Any], said: str) -> None
     assert said in str(wrong.value)
 
 
+@pytest.mark.parametrize(("bears", "is_proposed"), [({}, True), ({"shipping": "lines", "discounts": "default"}, False)])
+def test_way_out_is_proposed_only_for_what_the_default_would_bear(bears: dict[str, str], *, is_proposed: bool) -> None:
+    with pytest.raises(RulesError) as wrong:
+        read_rules({"mode": "metadata", **bears})
+    assert ("or set shipping = 'lines'" in str(wrong.value)) is is_proposed
+
+
 @pytest.mark.parametrize(
     "different",
     [
