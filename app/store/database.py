@@ -20,6 +20,7 @@ from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any, TypeVar
+from urllib.parse import unquote
 
 from sqlalchemy import Connection, event, make_url
 from sqlalchemy.engine import URL, ExceptionContext
@@ -32,12 +33,11 @@ from app.store import sqlite
 from app.store.claim_on_write import ClaimsOnWrite, LocalWorker
 from app.store.columns import serialize_json
 from app.store.committed import ReportingSession
-from app.store.errors import DatabaseUnavailableError, map_error
+from app.store.errors import READ_ONLY_STATE, DatabaseUnavailableError, map_error
 from app.store.group_commit import GroupCommit, J, R, Write
 from app.store.outage import Outage
 
 _IDLE_SECONDS = 5
-_READ_ONLY = "25006"  # the SQLSTATE read_only_sql_transaction
 _MAX_BACKGROUND_TRANSACTIONS = 6  # of the 20 transactions that can be open at once
 _POOLED = "pooled"  # in a connection's info: it goes through a pooler
 _EXAMPLES = "postgresql://user:password@host/name or sqlite:///path"
@@ -86,9 +86,21 @@ def async_url(database_url: str) -> URL:
         case "sqlite":
             return url.set(drivername="sqlite+aiosqlite")
         case "postgresql" | "postgres":
-            return url.set(drivername="postgresql+psycopg")
+            # PostgreSQL's own form of an address has the folder of a socket in the place of the host, escaped.
+            url = url.set(drivername="postgresql+psycopg", host=url.host and unquote(url.host))
+            _check_hosts(url)
+            return url
         case other:
             raise ValueError(f"{other!r} is neither sqlite nor postgresql")
+
+
+def _check_hosts(url: URL) -> None:
+    """Raise ValueError for hosts and ports in the parameters of an address that are none."""
+    if url.query.keys() & {"host", "port"}:
+        try:
+            url.get_dialect()().create_connect_args(url)
+        except ArgumentError:
+            raise ValueError(f"has hosts or ports that do not fit: write it like {_EXAMPLES}") from None
 
 
 def is_sqlite(database_url: str) -> bool:
@@ -146,7 +158,8 @@ def _connect_args(timeouts: Timeouts) -> dict[str, Any]:
 def _set_session_parameters(engine: AsyncEngine, timeouts: Timeouts | None) -> None:
     """Set what we rely on, and let the server end what takes too long.
 
-    Administrators give a database, or all of a server, other forms of dates or texts. Set once for each connection;
+    Administrators give a user, a database, or all of a server, other forms of dates or texts, and limits: a migration
+    has none, however long it takes, so it sets that. Set once for each connection;
     behind a pooler, in each transaction; not as startup parameters, most of which poolers reject.
     """
     parameters = {
@@ -158,13 +171,12 @@ def _set_session_parameters(engine: AsyncEngine, timeouts: Timeouts | None) -> N
         "client_encoding": "UTF8",
         "standard_conforming_strings": "on",
     }
-    if timeouts is not None:
-        limits = {
-            "lock_timeout": timeouts.lock,
-            "statement_timeout": timeouts.statement,
-            "idle_in_transaction_session_timeout": timeouts.idle,
-        }
-        parameters |= {name: str(int(seconds * 1000)) for name, seconds in limits.items()}
+    limits = {
+        "lock_timeout": timeouts.lock if timeouts else 0,
+        "statement_timeout": timeouts.statement if timeouts else 0,
+        "idle_in_transaction_session_timeout": timeouts.idle if timeouts else 0,
+    }
+    parameters |= {name: str(int(seconds * 1000)) for name, seconds in limits.items()}
 
     def parameters_sql(*, in_transaction: bool) -> str:
         local = str(in_transaction).lower()
@@ -240,7 +252,7 @@ def _leave_standby(engine: AsyncEngine) -> None:
     """
 
     def on_error(context: ExceptionContext) -> None:
-        if getattr(context.original_exception, "sqlstate", None) == _READ_ONLY:
+        if getattr(context.original_exception, "sqlstate", None) == READ_ONLY_STATE:
             context.is_disconnect = True
 
     event.listen(engine.sync_engine, "handle_error", on_error)

@@ -31,6 +31,7 @@ class CommitUnknownError(DatabaseUnavailableError):
     """It is unknown whether the transaction was committed: read the rows to find out."""
 
 
+READ_ONLY_STATE = "25006"  # the SQLSTATE read_only_sql_transaction: of a standby, or of a server that was made like one
 _UNSPECIFIC = "SQLITE_ERROR"
 
 TRANSIENT_ERRORS = (OperationalError, InterfaceError, NoConnection, TimeoutError, DatabaseUnavailableError)

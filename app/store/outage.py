@@ -9,12 +9,13 @@ from time import monotonic
 
 import structlog
 
-from app.store.errors import DatabaseUnavailableError
+from app.store.errors import READ_ONLY_STATE, DatabaseUnavailableError
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 10.0, 600.0
 _CALM = 60.0
 _BELIEVED_RETURNS = 3  # without ``_CALM`` between them; from then on it is back when nothing fails for ``_FIRST_PAUSE``
-_AWAY_STATES = ("08", "57P", "53300")  # SQLSTATEs: no connection, shut down or starting, too many connections
+# SQLSTATEs: no connection; shut down or starting; no connection, memory or disk left; a disk that fails; no changes.
+_AWAY_STATES = ("08", "57P", "53", "58", READ_ONLY_STATE)
 _BUSY = ("SQLITE_BUSY", "SQLITE_LOCKED")
 
 log = structlog.get_logger(__name__)
@@ -76,7 +77,7 @@ class Outage:
 
 
 def _is_away(cause: BaseException | None) -> bool:
-    """Return True for an error of the connection, not of what was done in it: a lock or a statement that took long."""
+    """Return True for an error of the server, not of what was done there: a lock or a statement that took long."""
     original = getattr(cause, "orig", None)
     if original is None:
         return False

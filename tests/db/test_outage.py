@@ -118,6 +118,19 @@ async def test_transactions_tell_it(tmp_path: Path, url: str) -> None:
     assert [log["event"] for log in logs] == ["database went away"]
 
 
+@pytest.mark.fault("database-away")
+@pytest.mark.parametrize("sqlstate", ["25006", "53100", "53200", "58030"])
+def test_a_server_that_reads_and_cannot_write_is_a_few_lines(sqlstate: str) -> None:
+    """A standby, a full disk, no memory, a broken disk: each round of each worker was a traceback, for hours."""
+    outage = outage_of_a_database_that_was_there(Seconds())
+    with capture_logs() as logs:
+        for _ in range(100):
+            error = failure(sqlstate)
+            outage.record_failure(error)
+            assert error.is_logged
+    assert [log["event"] for log in logs] == ["database went away"]
+
+
 async def test_a_transaction_tells_that_it_is_back(database: Database) -> None:
     database._outage.record_success()
     database._outage.record_failure(failure())
