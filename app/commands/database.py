@@ -53,10 +53,13 @@ async def bring_up_to_date(settings: Settings) -> MigrationResult:
         raise _unusable_error(settings, exc) from exc
 
 
-async def require_migrated(settings: Settings) -> None:
-    """Raise SettingsError unless the database responds and is at a revision that this version of the app supports."""
+async def require_migrated(settings: Settings, *, to_write: bool = False) -> None:
+    """Raise SettingsError unless the database responds and is at a revision that this version of the app supports.
+
+    ``to_write``: nor if it accepts no changes, in which much can still be looked up.
+    """
     try:
-        revision = await current_revision(settings.database)
+        revision = await current_revision(settings.database, to_write=to_write)
     except (UnusableDatabaseError, DBAPIError) as exc:
         raise _unusable_error(settings, exc) from exc
     fit = fit_of(revision)

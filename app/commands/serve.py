@@ -127,7 +127,7 @@ async def _prepare_database(settings: Settings) -> None:
         if done.steps:
             log.info("migrated", before=done.before, after=done.after, migrations=done.steps)
         return
-    await require_migrated(settings)
+    await require_migrated(settings, to_write=True)
 
 
 async def _run_worker(settings: Settings) -> None:

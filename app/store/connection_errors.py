@@ -5,10 +5,10 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from sqlalchemy import make_url
+from sqlalchemy import URL, make_url
 from sqlalchemy.exc import DBAPIError
 
-from app.store.database import is_sqlite
+from app.store.database import async_url, is_sqlite
 from app.store.errors import DatabaseError
 from app.store.private_files import is_missing
 
@@ -23,6 +23,8 @@ _TABLES_OF_ANOTHER = (
 )
 _REFUSED_BY_HBA = r"(?:no pg_hba\.conf entry|pg_hba\.conf rejects connection)"
 
+_NO_CHANGES = "the server at {place} accepts no changes, like a standby: use the address of the primary"
+_NO_SUCH_VALUE = "`{option}` in the address has a value that PostgreSQL does not know"
 _NO_HOST = (
     "this host does not exist; in a password, write @ as %40, / as %2F, : as %3A, # as %23, ? as %3F and % as %25"
 )
@@ -31,6 +33,8 @@ _NO_RESPONSE = "no response from {place}"
 
 # Libpq has no codes for errors before a connection is established: patterns of its messages, and what they mean.
 _POSTGRESQL: Sequence[tuple[str, str]] = (
+    (r'invalid (?:value for parameter )?"?(?P<option>\w+)"?(?: value| number)?: "', _NO_SUCH_VALUE),
+    (r'(?:for connection option "|definition of )(?P<option>\w+)', _NO_SUCH_VALUE),
     ("resolve host|translate host name", _NO_HOST),
     (
         "lock timeout",
@@ -44,7 +48,10 @@ _POSTGRESQL: Sequence[tuple[str, str]] = (
     ),
     ("Connection refused|No such file or directory", _NO_SERVER),
     ("timeout|timed out|No route to host|unreachable", _NO_RESPONSE),
-    ('database ".*" does not exist', "the server at {place} has no database {name!r}: create it or correct the name"),
+    (
+        'database ".*" does not exist|no such database|bouncer config error',
+        "the server at {place} has no database {name!r}: create it or correct the name",
+    ),
     (
         'password authentication failed|no password supplied|role ".*" does not exist',
         "the server at {place} does not accept this user and password",
@@ -91,12 +98,19 @@ _POSTGRESQL: Sequence[tuple[str, str]] = (
         ),
     ),
     (_REFUSED_BY_HBA, "the server at {place} does not accept connections from this machine as this user"),
+    ("in a read-only transaction|during recovery|session is read-only|server is in hot standby", _NO_CHANGES),
+    ("too many clients|connection slots|no more connections", "the server at {place} has no free connections"),
     (
-        "in a read-only transaction|during recovery",
-        "the server at {place} accepts no changes, like a standby: use the address of the primary",
+        r"unsupported startup parameter.*: (?P<option>\w+)",
+        (
+            "the server at {place} does not take `{option}` from the address, as PgBouncer does not: leave it out, "
+            "and set for the user what it was to set (ALTER ROLE)"
+        ),
     ),
-    ("too many clients|connection slots", "the server at {place} has no free connections"),
-    ("invalid (dsn|connection option)", "the address has a parameter that PostgreSQL does not know"),
+    (
+        "invalid (dsn|connection option)|unrecognized configuration parameter",
+        "the address has a parameter that PostgreSQL does not know",
+    ),
 )
 # By the names of SQLite's result codes: that of the primary code also stands for its extended ones.
 _SQLITE: Mapping[str, str] = {
@@ -144,6 +158,13 @@ class NoSchemaError(UnusableDatabaseError):
         )
 
 
+class NoChangesError(UnusableDatabaseError):
+    """The server accepts no changes: it is a standby, or has been told to be like one, as on a disk that is full."""
+
+    def __init__(self, place: str) -> None:
+        super().__init__(_NO_CHANGES.format(place=place))
+
+
 class UnfinishedCopyError(UnusableDatabaseError):
     """Another database is being copied into this one, and not everything is there yet."""
 
@@ -159,19 +180,23 @@ def describe_place(database_url: str) -> str:
     url = make_url(database_url)
     if is_sqlite(database_url):
         return str(sqlite_file(database_url))
-    return f"{url.host or 'this machine'}:{url.port or 5432}/{url.database}"
+    return f"{server_of(url)}/{url.database}"
+
+
+def server_of(url: URL) -> str:
+    """Return which server of PostgreSQL the address names."""
+    return f"{url.host or 'this machine'}:{url.port or 5432}"
 
 
 def describe_connection_error(database_url: str, error: UnusableDatabaseError | DBAPIError) -> str:
     """Return in one sentence why the database at this address cannot be used, and what to do."""
     if isinstance(error, UnusableDatabaseError):
         return str(error)
-    url = make_url(database_url)
-    place = f"{url.host or 'this machine'}:{url.port or 5432}"
+    url = async_url(database_url)
     sentence = _find_sentence(error)
     if sentence is None:
         return f"the database does not respond ({type(error.orig).__name__})"
-    return sentence.format(place=place, name=url.database, user=url.username or "")
+    return sentence.format(place=server_of(url), name=url.database, user=url.username or "")
 
 
 def describe_failure(database_url: str, error: DatabaseError) -> str:
@@ -194,7 +219,10 @@ def _find_sentence(error: DBAPIError) -> str | None:
     if name is not None:
         primary = "_".join(name.split("_")[:2])
         return _SQLITE.get(name) or _SQLITE.get(primary)
-    return next((sentence for pattern, sentence in _POSTGRESQL if re.search(pattern, str(error.orig))), None)
+    for pattern, sentence in _POSTGRESQL:
+        if (found := re.search(pattern, str(error.orig))) is not None:
+            return sentence.replace("{option}", found.groupdict().get("option", ""))
+    return None
 
 
 def describe_missing_right(file: Path) -> str | None:

@@ -19,7 +19,14 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection
 
 from app.store import unfinished_copy
-from app.store.connection_errors import EncodingError, NoRightsError, NoSchemaError, UnfinishedCopyError
+from app.store.connection_errors import (
+    EncodingError,
+    NoChangesError,
+    NoRightsError,
+    NoSchemaError,
+    UnfinishedCopyError,
+    server_of,
+)
 from app.store.database import create_engine, is_sqlite
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
@@ -96,11 +103,11 @@ _SEARCH_PATH = """
 """  # whether any schema of it exists, and what to say if none does
 
 
-async def current_revision(database_url: str, *, for_copy: bool = False) -> str | None:
+async def current_revision(database_url: str, *, for_copy: bool = False, to_write: bool = False) -> str | None:
     """Return the current migration of the database; None for an empty one.
 
     Raises UnusableDatabaseError for one that cannot hold all names, whose tables this user may not see, or into which
-    another is being copied. ``for_copy``: that copy may go on.
+    another is being copied. ``for_copy``: that copy may go on. ``to_write``: nor may it be one that only reads.
     """
 
     def read(connection: Connection) -> str | None:
@@ -108,6 +115,8 @@ async def current_revision(database_url: str, *, for_copy: bool = False) -> str 
         _require_schema(connection)
         if not for_copy:
             _require_complete(connection)
+        if to_write:
+            _require_changes(connection)
         return MigrationContext.configure(connection).get_current_revision()
 
     engine = create_engine(database_url)
@@ -139,6 +148,13 @@ def _require_schema(connection: Connection) -> None:
         schema, user, name = connection.exec_driver_sql(query).one()
         if schema is None:
             raise NoRightsError(user, name)
+
+
+def _require_changes(connection: Connection) -> None:
+    if connection.dialect.name != "postgresql":
+        return
+    if connection.exec_driver_sql("SHOW transaction_read_only").scalar_one() == "on":
+        raise NoChangesError(server_of(connection.engine.url))
 
 
 def _require_complete(connection: Connection) -> None:

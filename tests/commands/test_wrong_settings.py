@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import make_url
 
+from app.demo.processes import free_port
 from app.store.migrate import migrate, newest_revision
 from tests.commands.conftest import Run
 
@@ -79,11 +80,18 @@ async def test_a_database_and_a_user_that_the_server_does_not_have(database_url:
     )
 
 
-async def test_a_server_that_accepts_no_changes(new_postgresql: Callable[[], str], tmp_path: Path, run: Run) -> None:
-    """As a standby does not."""
-    there = make_url(new_postgresql()).update_query_dict({"options": "-c default_transaction_read_only=on"})
+@pytest.mark.parametrize(("command", "migrated"), [("migrate", False), ("run", True), ("worker", True)])
+async def test_a_server_that_accepts_no_changes(
+    new_postgresql: Callable[[], str], tmp_path: Path, run: Run, command: str, migrated: bool
+) -> None:
+    """As a standby does not. A process that started there would refuse every payment, and be ready."""
+    url = new_postgresql()
+    if migrated:
+        await migrate(url)
+    there = make_url(url).update_query_dict({"options": "-c default_transaction_read_only=on"})
     address = there.render_as_string(hide_password=False)
-    assert said(await run({"APP_DATA_DIR": str(tmp_path), "APP_DATABASE_URL": address}, "migrate")) == (
+    settings = {"APP_DATA_DIR": str(tmp_path), "APP_DATABASE_URL": address, "APP_PORT": str(free_port())}
+    assert said(await run(settings, command)) == (
         f"APP_DATABASE_URL: the server at {there.host}:{there.port or 5432} accepts no changes, like a standby: "
         "use the address of the primary"
     )
@@ -111,8 +119,43 @@ async def refusing(code: str, message: str) -> AsyncIterator[int]:
 
 
 @pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ("sslmode=required", "`sslmode` in the address has a value that PostgreSQL does not know"),
+        (
+            "ssl_min_protocol_version=9",
+            "`ssl_min_protocol_version` in the address has a value that PostgreSQL does not know",
+        ),
+        ("port=x", f"has hosts or ports that do not fit: {LIKE}"),
+        ("port=99999", "`port` in the address has a value that PostgreSQL does not know"),
+        ("service=none", "`service` in the address has a value that PostgreSQL does not know"),
+        ("options=-c%20lock_timeout%3Dx", "`lock_timeout` in the address has a value that PostgreSQL does not know"),
+        ("options=-c%20nosuch%3D1", "the address has a parameter that PostgreSQL does not know"),
+    ],
+)
+async def test_a_parameter_that_the_server_does_not_understand_is_named(
+    new_postgresql: Callable[[], str], tmp_path: Path, run: Run, parameters: str, words: str
+) -> None:
+    """It was a database that does not respond, and the doctor's advice to start it."""
+    address = f"{new_postgresql()}?{parameters}"
+    assert said(await run({"APP_DATA_DIR": str(tmp_path), "APP_DATABASE_URL": address}, "migrate")) == (
+        f"APP_DATABASE_URL: {words}"
+    )
+
+
+@pytest.mark.parametrize(
     ("code", "message", "words"),
     [
+        (
+            "08P01",
+            "unsupported startup parameter: options",
+            (
+                "does not take `options` from the address, as PgBouncer does not: leave it out, and set for the user "
+                "what it was to set (ALTER ROLE)"
+            ),
+        ),
+        ("08P01", "no such database: shop", "has no database 'shop': create it or correct the name"),
+        ("08P01", "no more connections allowed (max_client_conn)", "has no free connections"),
         ("28P01", 'password authentication failed for user "me"', "does not accept this user and password"),
         (
             "28000",

@@ -57,6 +57,20 @@ async def test_only_a_database_that_is_away_is_to_be_started(new_postgresql: Cal
     }
 
 
+async def test_a_server_that_accepts_no_changes_is_named(new_postgresql: Callable[[], str], tmp_path: Path) -> None:
+    """It answers, and every payment is refused: all was fine, it said."""
+    url = new_postgresql()
+    await migrate(url)
+    there = make_url(url).update_query_dict({"options": "-c default_transaction_read_only=on"})
+    settings = Settings(data_dir=tmp_path / "data", database_url=there.render_as_string(hide_password=False))
+    settings.open_vault()
+    async with open_deployment(settings) as deployment:
+        (found,) = await check_database(deployment)
+    assert found.level is Level.ERROR
+    assert "accepts no changes" in (found.detail or "")
+    assert "Set the database up as the detail says" in (found.remedy or LazyMessage("")).message
+
+
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
     """Give a folder that another user can be given: others may not enter the folders of pytest."""

@@ -109,12 +109,12 @@ def _is_lent_by_root(file_stat: os.stat_result, groups: Collection[int]) -> bool
 
 
 async def check_database(deployment: Deployment) -> Sequence[Finding]:
-    """Check that the database responds, and is at the revision of this program. It is not changed."""
+    """Check that the database responds, takes changes, and is at the revision of this program. It is not changed."""
     url = deployment.database_url
     if (file := missing_sqlite_file(url)) is not None:
         return [error(Subject.DATABASE, LazyMessage("There is no database."), _NO_DATABASE, detail=str(file))]
     try:
-        revision = await current_revision(url)
+        revision = await current_revision(url, to_write=True)
     except (UnusableDatabaseError, DBAPIError) as exc:
         what = LazyMessage("The database does not answer, or cannot be used.")
         remedy = _DATABASE if is_away(exc) else _SET_UP
