@@ -3,7 +3,6 @@
 The address of the target holds a password: no message quotes it.
 """
 
-import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from app.commands.database import require_migrated
 from app.commands.failure import CommandFailed
+from app.commands.interruption import run_until_interrupted
 from app.commands.progress_bar import Stage, show_progress
 from app.commands.services import require_initialized
 from app.commands.terminal import AsJson, print_line, show, show_json, table
@@ -74,7 +74,9 @@ def copy(
     settings = read_settings()
     require_initialized(settings)
     _require_other_database(settings, to)
-    done = asyncio.run(_copy(settings, to))
+    done = run_until_interrupted(
+        _copy(settings, to), then="run the same command again, which continues where it stopped"
+    )
     if as_json:
         show_json(_to_json(settings, to, done))
     else:

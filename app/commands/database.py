@@ -3,11 +3,10 @@
 Errors about an unusable database are messages of our own, without any part of a password.
 """
 
-import asyncio
-
 from alembic.util import CommandError
 from sqlalchemy.exc import DBAPIError
 
+from app.commands.interruption import run_until_interrupted
 from app.commands.terminal import print_line
 from app.errors import SettingsError
 from app.settings import PREFIX, Settings, read_settings
@@ -27,7 +26,7 @@ def migrate_database() -> None:
     settings = read_settings()
     if is_sqlite(settings.database):
         settings.make_data_folder()
-    done = asyncio.run(bring_up_to_date(settings))
+    done = run_until_interrupted(bring_up_to_date(settings), then="run it again, which does what is left")
     if not done.steps:
         position = f"The database is at revision {done.after}"
         if fit_of(done.after) is Fit.AHEAD:

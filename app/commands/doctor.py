@@ -12,6 +12,7 @@ from rich.text import Text
 
 from app.bootstrap import open_deployment, open_services
 from app.commands.finders import find_installation
+from app.commands.interruption import run_until_interrupted
 from app.commands.progress_bar import Stage, show_progress
 from app.commands.terminal import AsJson, grid, plain, print_line, show, show_json
 from app.ops.doctor.checks import (
@@ -63,7 +64,7 @@ def doctor(
 
     Nothing is changed and no money moves. The exit status is 1 if something does not work; warnings leave it at 0.
     """
-    found = asyncio.run(_examine(read_settings(), saleor))
+    found = run_until_interrupted(_examine(read_settings(), saleor), then="run it again; nothing is changed by it")
     if as_json:
         show_json([_to_json(saleor, each) for saleor, each in found])
     else:

@@ -1,6 +1,5 @@
 """``money``: the proceeds of a period, by our books and by the gateway's; for people, scripts and accountants."""
 
-import asyncio
 from collections.abc import Sequence
 from datetime import date
 from typing import Annotated
@@ -10,6 +9,7 @@ import typer
 from app.commands import sheets
 from app.commands.failure import CommandFailed
 from app.commands.finders import find_account, find_installation
+from app.commands.interruption import run_until_interrupted
 from app.commands.messages import amount_text
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, moment, plain, print_line, show, show_json, table
@@ -88,7 +88,7 @@ def money(
     found, books = with_services(read)
     if form:
         grouping = DEFAULT_GROUPING if by is None else (by,)
-        asyncio.run(sheets.write_sheet(money_batches(found, grouping, style), form, style))
+        run_until_interrupted(sheets.write_sheet(money_batches(found, grouping, style), form, style))
         return
     chosen = by or GroupBy.DAY
     rows = found.rows(chosen)

@@ -4,7 +4,6 @@ A command never creates what the app creates at its first start (the data folder
 wrong folder, or with settings other than the app's, it would seal secrets with a key that the app does not have.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -13,6 +12,7 @@ from sqlalchemy.exc import DBAPIError
 from app.bootstrap import open_services
 from app.commands.database import require_migrated
 from app.commands.failure import CommandFailed
+from app.commands.interruption import run_until_interrupted
 from app.errors import SettingsError
 from app.services import Services
 from app.settings import Settings, read_settings
@@ -26,19 +26,12 @@ T = TypeVar("T")
 
 _SAME_AS_THE_APP = "run this command with the app's settings and in its working directory"
 
-_INTERRUPTED = 130  # as shells have it: 128 and the number of the signal
-
 
 def with_services(work: Callable[[Services], Awaitable[T]]) -> T:
     """Run ``work`` with services, configured from the environment. Raises SettingsError and CommandFailed."""
     settings = read_settings()
     require_initialized(settings)
-    try:
-        return asyncio.run(_with_services(settings, work))
-    except KeyboardInterrupt as exc:
-        raise CommandFailed(
-            "interrupted: what the command was doing may be done; check that before you repeat it", status=_INTERRUPTED
-        ) from exc
+    return run_until_interrupted(_with_services(settings, work))
 
 
 def require_initialized(settings: Settings) -> None:

@@ -76,9 +76,15 @@ async def test_a_refund_that_the_balance_does_not_cover_is_warned_of_and_done(
 
 
 @pytest.mark.law(2)
+@pytest.mark.parametrize("ended", [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 async def test_a_refund_that_is_interrupted_is_not_known_and_whoever_interrupts_is_told(
-    environment: dict[str, str], services: Services, account: MerchantAccount, gateway: FakeGateway
+    environment: dict[str, str],
+    services: Services,
+    account: MerchantAccount,
+    gateway: FakeGateway,
+    ended: tuple[signal.Signals, int],
 ) -> None:
+    """By a person, by whoever gives commands a time (`timeout`, cron), or with the terminal."""
     await store_payment(services, account)
     gateway.will_answer(Silence())
     process = await asyncio.create_subprocess_exec(
@@ -90,10 +96,11 @@ async def test_a_refund_that_is_interrupted_is_not_known_and_whoever_interrupts_
         return any(request.path.endswith("/refund") for request in gateway.requests)
 
     await eventually(is_requested)
-    process.send_signal(signal.SIGINT)
+    number, status = ended
+    process.send_signal(number)
     out, err = await process.communicate()
 
-    assert (process.returncode, out) == (130, b"")
+    assert (process.returncode, out) == (status, b"")
     assert err.decode() == (
         "error: interrupted: what the command was doing may be done; check that before you repeat it\n"
     )
