@@ -9,7 +9,7 @@ import typer
 from app import DISTRIBUTION
 from app.commands.deferred import Command, Group, add_commands
 from app.commands.group import OperatorGroup
-from app.commands.output import prepare_output
+from app.commands.output import keep_own_rights, prepare_output
 
 COMMANDS: Mapping[str, Command | Group] = {
     "run": Command(
@@ -301,6 +301,7 @@ def main() -> None:
     ``run`` configures its logs again, from the settings.
     """
     prepare_output()
+    keep_own_rights()
     cli(obj=_configure_logs)
 
 

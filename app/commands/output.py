@@ -1,4 +1,4 @@
-"""Standard output as commands have it: it accepts every letter, is always there, and fails in words.
+"""What commands write: standard output accepts every letter, is always there, and fails in words; files are their own.
 
 What a command has done is done when it prints: it must not end with a stack trace then.
 """
@@ -13,6 +13,9 @@ from app.commands.failure import CommandFailed
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
+
+
+_OTHERS = 0o077  # what a umask takes from a file's group and from everybody else
 
 
 class _Output(FileIO):
@@ -54,3 +57,8 @@ def discard_output() -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.close(nowhere)
+
+
+def keep_own_rights() -> None:
+    """Let a file that this process creates be its own to read and write, whatever the umask takes from its owner."""
+    os.umask(os.umask(_OTHERS) & _OTHERS)

@@ -190,6 +190,16 @@ async def test_a_command_without_an_output_does_its_work(tmp_path: Path) -> None
     assert (tmp_path / "payments.sqlite").exists()
 
 
+@pytest.mark.parametrize("umask", ["0o777", "0o277", "0o022"])
+async def test_what_a_command_makes_is_its_own_whatever_the_umask(umask: str, tmp_path: Path) -> None:
+    """Such a umask made a data folder that the app itself could not use, with the advice to give it away."""
+    data = tmp_path / "data"
+    ended, _, err = await _run_process("migrate", data, before=f"import os; os.umask({umask})")
+
+    assert (ended, err) == (0, "")
+    assert [oct(made.stat().st_mode & 0o777) for made in (data, data / "payments.sqlite")] == ["0o700", "0o600"]
+
+
 @pytest.mark.fault("disk-full")
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("word", ["migrate", "doctor --json", "--help", "--version"])
