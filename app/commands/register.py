@@ -74,8 +74,9 @@ def register(
             show_progress(lambda: _stage(progress)),
             aclosing(stream_register(client, query, progress)) as pieces,
         ):
-            async for piece in pieces:
-                sheets.write_bytes(piece)
+            with sheets.explained():
+                async for piece in pieces:
+                    sheets.write_bytes(piece)
 
     try:
         with_services(write)

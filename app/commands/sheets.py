@@ -1,14 +1,15 @@
 """The options of commands that write files for spreadsheets, and the writing of them to standard output."""
 
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Annotated, TypeAlias
 
 import typer
 
 from app.commands.failure import CommandFailed
 from app.i18n.translation import ENGLISH, LANGUAGES, translation
-from app.reports.sheet import Row, SheetForm, SheetStyle, sheet_bytes, zone_named
+from app.reports.sheet import Row, SheetError, SheetForm, SheetStyle, sheet_bytes, zone_named
 
 AsXlsx: TypeAlias = Annotated[bool, typer.Option("--xlsx", help="Write the same as an XLSX file, to a pipe or a file.")]
 InLanguage: TypeAlias = Annotated[
@@ -49,8 +50,18 @@ def read_style(language: str, zone: str) -> SheetStyle:
 
 async def write_sheet(batches: AsyncIterator[Sequence[Row]], form: SheetForm, style: SheetStyle) -> None:
     """Write the file to standard output."""
-    async for piece in sheet_bytes(batches, form, style):
-        write_bytes(piece)
+    with explained():
+        async for piece in sheet_bytes(batches, form, style):
+            write_bytes(piece)
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """Raise CommandFailed if a file cannot be written to the disk, where XLSX is written first."""
+    try:
+        yield
+    except SheetError as exc:
+        raise CommandFailed(f"{exc}: set TMPDIR to a folder with space, or write CSV") from exc
 
 
 def write_bytes(piece: bytes) -> None:

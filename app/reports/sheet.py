@@ -7,7 +7,8 @@ formula: in CSV an apostrophe precedes one, in XLSX a cell states that it is tex
 import asyncio
 import csv
 import io
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, tzinfo
 from decimal import Decimal
@@ -35,6 +36,10 @@ _PIECE_SIZE = 64_000  # bytes
 # Characters that begin a formula in some spreadsheets, also behind white space, which they drop.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 _NOT_XML = {0xFFFE: "\N{REPLACEMENT CHARACTER}", 0xFFFF: "\N{REPLACEMENT CHARACTER}"}
+
+
+class SheetError(Exception):
+    """An XLSX file, which is written to the disk first, cannot be written there. Its message says why."""
 
 
 class SheetForm(StrEnum):
@@ -119,20 +124,44 @@ def _csv_cell(cell: Cell, style: SheetStyle) -> str:
 async def sheet_bytes(
     batches: AsyncIterator[Sequence[Row]], form: SheetForm, style: SheetStyle
 ) -> AsyncGenerator[bytes, None]:
-    """Yield a file in pieces. The first row has the headings."""
+    """Yield a file in pieces. The first row has the headings. Raises SheetError, before the first piece."""
     if form is SheetForm.CSV:
         async for rows in batches:
             yield csv_lines(rows, style).encode()
         return
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "sheet.xlsx"
+    with _temporary_folder() as folder:
+        path = folder / "sheet.xlsx"
         book = _Book(path, style)
         async for rows in batches:
-            book.add(rows)
-        await asyncio.to_thread(book.close)
+            with _explained():
+                book.add(rows)
+        with _explained():
+            await asyncio.to_thread(book.close)
         with path.open("rb") as file:
             while piece := await asyncio.to_thread(file.read, _PIECE_SIZE):
                 yield piece
+
+
+@contextmanager
+def _temporary_folder() -> Iterator[Path]:
+    """Yield a new folder, which is removed at the end. Raises SheetError if there is no place for one."""
+    with _explained():
+        folder = TemporaryDirectory(ignore_cleanup_errors=True)
+    with folder as path:
+        yield Path(path)
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Raise SheetError when the disk does not take what is written."""
+    try:
+        yield
+    except (OSError, xlsxwriter.exceptions.FileCreateError) as exc:
+        reason = exc if isinstance(exc, OSError) else exc.args[0]
+        raise SheetError(
+            "the file cannot be written to the folder of temporary files: "
+            f"{getattr(reason, 'strerror', None) or type(reason).__name__}"
+        ) from exc
 
 
 class _Book:

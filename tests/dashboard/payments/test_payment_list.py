@@ -1,6 +1,7 @@
 """Staff look through the list of payments."""
 
 import re
+import tempfile
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -287,6 +288,18 @@ async def test_what_is_found_can_be_had_as_a_file(staff_client: StaffClient) -> 
     page = await staff_client.do("/payments", search="olena@example.com", after=f"{20:032x}")
     (form,) = re.findall(r'<form class="file".*?</form>', page.text, re.DOTALL)
     assert re.findall(r'name="([^"]*)" value="([^"]*)"', form) == [("search", "olena@example.com")]
+
+
+@pytest.mark.fault("disk-full")
+async def test_a_file_for_which_there_is_no_space_is_refused_in_words(
+    staff_client: StaffClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was a download that broke off, and a stack trace in the log."""
+    await staff_client.payment(1)
+    monkeypatch.setattr(tempfile, "tempdir", "/nowhere")
+    refused = await staff_client.do("/payments.xlsx")
+    assert (refused.status_code, refused.json()["detail"]["code"]) == (503, "NO_SPACE"), refused.text
+    assert (await staff_client.do("/payments.csv")).status_code == 200
 
 
 @one_database

@@ -1,10 +1,14 @@
 """Files for spreadsheets hold numbers, dates and text, and no text is computed."""
 
+import errno
+import os
 import re
+import tempfile
 from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from io import BytesIO
+from pathlib import Path
 from zipfile import ZipFile
 from zoneinfo import ZoneInfo
 
@@ -12,7 +16,7 @@ import pytest
 
 from app.i18n.translation import translation
 from app.reports import sheet
-from app.reports.sheet import Row, SheetForm, SheetStyle, csv_lines, sheet_bytes, zone_named
+from app.reports.sheet import Row, SheetError, SheetForm, SheetStyle, csv_lines, sheet_bytes, zone_named
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 ROW: Row = ("=1+1", "1042", Decimal("1234.5"), 3, NOON, date(2026, 11, 20), None)
@@ -34,6 +38,26 @@ def cells(book: ZipFile, number: int = 1) -> list[tuple[str, str]]:
     text = book.read(f"xl/worksheets/sheet{number}.xml").decode()
     found = re.findall(r'<c r="[A-Z]+[0-9]+"(?: s="[0-9]+")?(?: t="([a-zA-Z]+)")?>(.*?)</c>', text)
     return [(kind, re.sub("<[^>]*>", "", content)) for kind, content in found]
+
+
+@pytest.mark.fault("disk-full")
+async def test_a_disk_that_takes_no_file_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was a stack trace, and in the browser a download that broke off."""
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    words = "cannot be written to the folder of temporary files: No space left on device"
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    for where in ("xlsxwriter.workbook.Workbook._store_workbook", "xlsxwriter.worksheet.Worksheet._write_row"):
+        with monkeypatch.context() as patched:
+            patched.setattr(where, full)
+            with pytest.raises(SheetError, match=words):
+                await xlsx(SheetStyle(), ROW, ROW)
+        assert next(os.walk(tmp_path))[1:] == ([], [])
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
+    with pytest.raises(SheetError, match="No such file or directory"):
+        await xlsx(SheetStyle(), ROW)
 
 
 def test_csv_is_written_as_the_language_reads_it() -> None:

@@ -23,12 +23,13 @@ from app.flows.look_up import gateway_client
 from app.i18n.messages import LazyMessage, Value, gettext_noop
 from app.i18n.translation import Translation
 from app.reports.register import USUAL_FIELDS, Form, RegisterProgress, RegisterQuery, stream_register
+from app.reports.sheet import SheetError
 from app.services import Services
 from app.store.tables import MerchantAccount
 from app.web.dashboard.form import InvalidFieldsError, read_form_fields
 from app.web.dashboard.navigation import BALANCES, SET_UP
 from app.web.dashboard.renderer import Renderer
-from app.web.dashboard.sheet_response import style_of
+from app.web.dashboard.sheet_response import NO_SPACE, style_of
 from app.web.dashboard.staff import AnyStaff, Staff, http_error
 from gateway_client.errors import GatewayError
 from gateway_client.models import Method, Status
@@ -215,6 +216,10 @@ async def _stream_lines(
     except GatewayError as error:
         log.warning("register broke off", error=str(error))
         yield _line(failed=language.gettext(_BROKEN))
+        return
+    except SheetError as error:
+        log.warning("file not written", error=str(error))
+        yield _line(failed=language.gettext(NO_SPACE))
         return
     message = LazyMessage("%(count)s lines saved.", count=progress.total)
     if progress.unreadable:

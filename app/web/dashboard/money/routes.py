@@ -45,7 +45,7 @@ class MoneyParts:
             money, _ = await load_money(self._services, staff.installation.id, self._period(staff, params))
             by = SUB_MERCHANT_GROUPING if params.get("by") == GroupBy.RECEIVER else DEFAULT_GROUPING
             style = style_of(staff, params)
-            return sheet_response(money_batches(money, by, style), form, style)
+            return await sheet_response(money_batches(money, by, style), form, style)
 
         return export
 

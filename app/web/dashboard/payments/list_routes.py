@@ -53,7 +53,7 @@ class PaymentListParts:
             params = dict(await read_form_fields(request))
             criteria = search_criteria(self._services, staff.installation.id, Filter.from_params(params).first_page)
             style = style_of(staff, params)
-            return sheet_response(payment_rows(self._services, criteria, style), form, style)
+            return await sheet_response(payment_rows(self._services, criteria, style), form, style)
 
         return export
 

@@ -69,7 +69,7 @@ class PayoutParts:
     def _export_route(self, form: SheetForm) -> Callable[..., Awaitable[StreamingResponse]]:
         async def export(request: Request, staff: AnyStaff) -> StreamingResponse:
             style = style_of(staff, dict(await read_form_fields(request)))
-            return sheet_response(payout_rows(self._services, staff.installation.id, style), form, style)
+            return await sheet_response(payout_rows(self._services, staff.installation.id, style), form, style)
 
         return export
 
