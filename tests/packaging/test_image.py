@@ -147,6 +147,24 @@ async def test_a_container_is_healthy_while_its_process_says_so(command: str, po
     assert asked == [path] * 2
 
 
+async def test_a_container_on_a_network_without_ipv4_is_healthy() -> None:
+    """There APP_HOST is `::`, which is no address of IPv4: the container was ended for ever."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readline()
+        writer.write(b"HTTP/1.0 200 OK\r\n\r\n")
+        writer.close()
+
+    try:
+        server = await asyncio.start_server(answer, "::1", 0)
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        assert await _is_healthy("run", {"APP_PORT": str(port)})
+    assert not await _is_healthy("run", {"APP_PORT": str(port)})
+
+
 @pytest.mark.parametrize("command", ["migrate", "worker"])
 async def test_nothing_is_asked_of_what_serves_nothing(command: str) -> None:
     """A migration takes as long as it takes; a worker may be told to listen nowhere."""
