@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import tempfile
 from base64 import b64decode
 from datetime import UTC, datetime
 from io import BytesIO
@@ -117,6 +118,19 @@ async def test_what_breaks_off_is_no_file(
             "register. Try again."
         )
     }
+
+
+@one_database
+@pytest.mark.fault("disk-full")
+async def test_a_file_for_which_there_is_no_space_is_none(
+    staff_client: StaffClient, account: MerchantAccount, at_hand: SandboxGateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_hand.add_payment("order", DAY)
+    await at_hand.control.options(register_polls=0)
+    monkeypatch.setattr(tempfile, "tempdir", "/nowhere")
+    lines = told(await download(staff_client, account, form="xlsx"))
+    assert not any("whole" in line for line in lines)
+    assert "The app has no space left to write this file." in lines[-1]["failed"]
 
 
 @one_database
