@@ -37,8 +37,9 @@ async def handle_app_status_changed(services: Services, saleor: SaleorClient, in
     if await _is_token_accepted(services, saleor, installation) is not False:
         return
     log.warning("the app was switched off in Saleor", saleor=installation.saleor_api_url)
+    used = installation.token_sealed
     async with services.database.transaction() as session:
-        await record_token_check(session, installation.id, services.now(), authorised=False)
+        await record_token_check(session, installation.id, services.now(), token_sealed=used, authorised=False)
     services.installations.invalidate()
 
 
@@ -50,8 +51,9 @@ async def _is_token_accepted(services: Services, saleor: SaleorClient, installat
         return False
     except SaleorError as error:
         log.info("saleor did not say", saleor=installation.saleor_api_url, error=str(error))
+        used = installation.token_sealed
         async with services.database.transaction() as session:
-            await mark_away(session, installation.id, services.now(), unauthorised=True)
+            await mark_away(session, installation.id, services.now(), token_sealed=used, unauthorised=True)
         services.installations.invalidate()
         return None
     await services.installations.record_contact(installation)

@@ -45,7 +45,11 @@ def _repeat_if_overtaken(save: Callable[P, Coroutine[Any, Any, R]]) -> Callable[
 
 @dataclass(frozen=True, slots=True)
 class OpenInstallation:
-    """An installation with its tokens opened. ``token`` is empty if none was ever proven."""
+    """An installation with its tokens opened. ``token`` is empty if none was ever proven.
+
+    ``token_sealed`` is the proven one as it is stored: what a request with it has shown is only recorded where that
+    token is still the installation's (``store.presence``).
+    """
 
     id: int
     saleor_api_url: str
@@ -59,6 +63,7 @@ class OpenInstallation:
     staff_dashboard_url: str | None = None
     away_since: datetime | None = None
     unauthorised_since: datetime | None = None
+    token_sealed: str | None = None
 
     @property
     def pending_token(self) -> str | None:
@@ -293,6 +298,7 @@ class InstallationRepository:
             staff_dashboard_url=row.staff_dashboard_url,
             away_since=row.away_since,
             unauthorised_since=row.unauthorised_since,
+            token_sealed=row.token_sealed,
         )
 
 

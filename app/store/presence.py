@@ -3,6 +3,10 @@
 Reports to a Saleor that cannot be reached, or does not let the app in, are retried at growing intervals. At the next
 sign of life, whatever waits for it is sent at once: at most once per ``MIN_REVIVAL_INTERVAL``, so that a Saleor whose
 webhooks arrive while its API is down does not receive more requests because of them.
+
+What a request has shown holds for the token that it was made with (``token_sealed``, as it is stored). While it is
+under way, the app may be installed again, or the Saleor moved to another address: then it says nothing of the new token
+and address, and nothing is recorded.
 """
 
 from datetime import datetime, timedelta
@@ -34,12 +38,14 @@ def row_id(row: Installation) -> int:
     return row.id
 
 
-async def mark_away(session: AsyncSession, installation_id: int, now: datetime, *, unauthorised: bool) -> None:
+async def mark_away(
+    session: AsyncSession, installation_id: int, now: datetime, *, token_sealed: str | None, unauthorised: bool
+) -> None:
     """Record that a Saleor did not accept a report. ``unauthorised``: check its token at once."""
     missed = func.coalesce(col(Installation.away_since), now)
     values = {"away_since": missed} | ({"next_check_at": now} if unauthorised else {})
-    theirs = (col(Installation.id) == installation_id, col(Installation.token_sealed).is_not(None))
-    await session.exec(update(Installation).where(*theirs).values(values))
+    current = (col(Installation.id) == installation_id, col(Installation.token_sealed) == token_sealed)
+    await session.exec(update(Installation).where(*current).values(values))
 
 
 async def revive(session: AsyncSession, installation_id: int, now: datetime) -> None:
@@ -83,13 +89,15 @@ async def retry_events_now(session: AsyncSession, installation_id: int, now: dat
 
 
 async def record_token_check(
-    session: AsyncSession, installation_id: int, now: datetime, *, authorised: bool | None
+    session: AsyncSession, installation_id: int, now: datetime, *, token_sealed: str | None, authorised: bool | None
 ) -> None:
     """Record the result of checking whether a Saleor accepts the token; ``authorised`` None: unknown.
 
     A Saleor that still accepts it may yet reject reports because the app lacks a permission: that changes nothing here.
     """
     row = await session.get_one(Installation, installation_id, with_for_update=True)
+    if row.token_sealed != token_sealed:
+        return  # whoever stored the new one has planned its check
     row.next_check_at = now + CHECK_INTERVAL
     if authorised is False and row.unauthorised_since is None:
         row.unauthorised_since = now

@@ -9,6 +9,7 @@ import structlog
 from app.rules.decisions.answer_confirmation import AwaitedAnswer, HistoryNotRead, HistoryRead, RefundRerequested
 from app.services import Services
 from app.store.aggregates import ByEvent
+from app.store.installations import OpenInstallation
 from app.worker.presence import record_presence
 from saleor_app_sdk.errors import SaleorError, SaleorRefusedError
 from saleor_app_sdk.graphql import SaleorClient
@@ -25,7 +26,7 @@ async def confirm_answer(services: Services, saleor: SaleorClient, awaited: Awai
     except SaleorRefusedError:
         history = None  # it will refuse the report as well, which becomes a problem for staff
     except SaleorError as error:
-        await _retry_later(services, awaited, error)
+        await _retry_later(services, installation, awaited, error)
         return
     read = HistoryRead(awaited, history, services.decision_context())
     found = await services.payments.record(ByEvent(awaited.event_id), read)
@@ -45,13 +46,15 @@ async def _repeat_request(services: Services, saleor: SaleorClient, awaited: Awa
     except SaleorRefusedError as refusal:
         refused_with = refusal.code
     except SaleorError as error:
-        await _retry_later(services, awaited, error)
+        await _retry_later(services, installation, awaited, error)
         return
     requested = RefundRerequested(awaited, services.decision_context(), refused_with)
     await services.payments.record(ByEvent(awaited.event_id), requested)
 
 
-async def _retry_later(services: Services, awaited: AwaitedAnswer, error: SaleorError) -> None:
-    await record_presence(services, awaited.payment.installation_id, error)
+async def _retry_later(
+    services: Services, installation: OpenInstallation, awaited: AwaitedAnswer, error: SaleorError
+) -> None:
+    await record_presence(services, installation, error)
     not_read = HistoryNotRead(awaited.event_id, error, services.now())
     await services.payments.record(ByEvent(awaited.event_id), not_read)

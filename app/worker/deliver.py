@@ -8,6 +8,7 @@ from app.rules.decisions.delivery import EventDue, EventReported, find_ready_eve
 from app.rules.details import payment_method_from_row
 from app.services import Services
 from app.store.aggregates import ByEvent, ById
+from app.store.installations import OpenInstallation
 from app.worker.already_reported import was_already_reported
 from app.worker.confirm_answers import confirm_answer
 from app.worker.presence import get_current_installation, record_presence
@@ -39,10 +40,11 @@ async def deliver(
     aggregate, responded = due.aggregate, True
     if due.event is not None:
         payment = aggregate.payment
-        outcome = await _report_event(services, saleor, aggregate, due.event)
+        installation = await get_current_installation(services, payment.installation_id)
+        outcome = await _report_event(services, saleor, installation, aggregate, due.event)
         if outcome is None:
             return True
-        await record_presence(services, payment.installation_id, outcome if isinstance(outcome, SaleorError) else None)
+        await record_presence(services, installation, outcome if isinstance(outcome, SaleorError) else None)
         await services.payments.record(payment_key, EventReported(event_id, outcome, services.decision_context()))
         responded = not isinstance(outcome, SaleorUnreachableError)
         _log_outcome(payment, due.event, outcome)
@@ -60,11 +62,14 @@ def _log_outcome(payment: Payment, event: SaleorEvent, outcome: ReportOutcome | 
 
 
 async def _report_event(
-    services: Services, saleor: SaleorClient, aggregate: PaymentAggregate, event: SaleorEvent
+    services: Services,
+    saleor: SaleorClient,
+    installation: OpenInstallation,
+    aggregate: PaymentAggregate,
+    event: SaleorEvent,
 ) -> ReportOutcome | SaleorError | None:
     """Report an event; return None when Saleor has it already, which is then recorded."""
     payment = aggregate.payment
-    installation = await get_current_installation(services, payment.installation_id)
     page = services.addresses.payment_page(installation.saleor_api_url, payment.order_id)
     if installation.is_shut_out:  # ends with the next successful presence check, or with a new installation
         return SaleorNotAuthorisedError("the app was removed there, or switched off")
@@ -77,7 +82,7 @@ async def _report_event(
         current = await services.installations.get(payment.installation_id)
         # Another process may have received a new installation just now: retry with the token that is valid now.
         should_retry = current.verified and current.token != installation.token
-        return await _report_event(services, saleor, aggregate, event) if should_retry else error
+        return await _report_event(services, saleor, current, aggregate, event) if should_retry else error
     except SaleorError as error:
         return error
     except ValidationError as error:  # Saleor would refuse it as well, however often it is retried

@@ -25,7 +25,8 @@ async def check_presence(services: Services, saleor: SaleorClient, installation_
         except SaleorError as error:
             log.info("saleor did not say", saleor=installation.saleor_api_url, error=str(error))
     async with services.database.transaction() as session:
-        await record_token_check(session, installation_id, services.now(), authorised=authorised)
+        used = installation.token_sealed
+        await record_token_check(session, installation_id, services.now(), token_sealed=used, authorised=authorised)
     services.installations.invalidate()
 
 
@@ -38,13 +39,12 @@ async def get_current_installation(services: Services, installation_id: int) -> 
     return installation
 
 
-async def record_presence(services: Services, installation_id: int, error: SaleorError | None) -> None:
+async def record_presence(services: Services, installation: OpenInstallation, error: SaleorError | None) -> None:
     """Record what a request to a Saleor has shown: it responded, or ``error`` prevented that."""
-    installation = await services.installations.get(installation_id)
     if not isinstance(error, SaleorUnreachableError | SaleorNotAuthorisedError):
         await services.installations.record_contact(installation)
     elif installation.away_since is None and not installation.is_shut_out:
-        unauthorised = isinstance(error, SaleorNotAuthorisedError)
+        unauthorised, used = isinstance(error, SaleorNotAuthorisedError), installation.token_sealed
         async with services.database.transaction() as session:
-            await mark_away(session, installation_id, services.now(), unauthorised=unauthorised)
+            await mark_away(session, installation.id, services.now(), token_sealed=used, unauthorised=unauthorised)
         services.installations.invalidate()

@@ -2,7 +2,7 @@
 
 from app.services import Services
 from app.store.presence import record_token_check
-from app.store.tables import MerchantAccount
+from app.store.tables import Installation, MerchantAccount
 from saleor_app_sdk.testing import ChannelSettings, SaleorSettings, serving
 from saleor_app_sdk_tests.testing.stub import open_stub
 from tests.commands.conftest import APP, SALEOR, PointOfSale, Shell, add_account, install, one_database
@@ -121,7 +121,8 @@ async def test_installations_are_listed_with_how_far_they_are(
 async def removed(services: Services, installation_id: int) -> None:
     """Saleor takes the app's token no more."""
     async with services.database.transaction() as session:
-        await record_token_check(session, installation_id, services.now(), authorised=False)
+        used = (await session.get_one(Installation, installation_id)).token_sealed
+        await record_token_check(session, installation_id, services.now(), token_sealed=used, authorised=False)
     services.installations.invalidate()
 
 

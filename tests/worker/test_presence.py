@@ -1,21 +1,27 @@
 """What waits for a Saleor that was away is told when it is heard of again, and not only when its pause is over."""
 
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
 import pytest
 from sqlmodel import select
 
 from app.core.vocabulary import EventState
+from app.flows.app_lifecycle import handle_app_deleted, handle_app_status_changed
 from app.store.installations import InstallationRepository
 from app.store.presence import CHECK_INTERVAL, MIN_REVIVAL_INTERVAL
 from app.store.tables import SaleorEvent
 from app.store.vault import Vault
+from app.worker.presence import check_presence
 from saleor_app_sdk.errors import SaleorError, SaleorNotAuthorisedError, SaleorUnreachableError
 from saleor_app_sdk.installation import Installation
 from saleor_app_sdk.reports import EventReport, ReportOutcome
 from tests.payments.fake_gateway import payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import SALEOR, TOTAL, Shop
+from tests.payments.test_a_saleor_moves import installed_at, moved
+
+Step = Callable[[Shop], Awaitable[None]]
 
 
 async def waiting(shop: Shop) -> list[timedelta]:
@@ -148,3 +154,73 @@ async def test_what_has_not_been_tried_yet_keeps_its_time(shop: Shop) -> None:
         event.next_attempt_at = shop.clock.now + timedelta(seconds=20)
     await heard(shop)
     assert await waiting(shop) == [timedelta(seconds=20)]
+
+
+async def installed_again(shop: Shop) -> None:
+    await shop.services.installations.save(
+        saleor_api_url=SALEOR, saleor_domain="s", schema_version="3.23", app_id="QXBwOjI=", token="new", jwks=None
+    )
+
+
+async def moved_away(shop: Shop) -> None:
+    await moved(shop, await installed_at(shop))
+
+
+async def checked_by_the_worker(shop: Shop) -> None:
+    await check_presence(shop.services, shop.saleor, shop.installation.id)
+
+
+async def said_to_be_off(shop: Shop) -> None:
+    await handle_app_status_changed(shop.services, shop.saleor, shop.installation)
+
+
+async def said_to_be_deleted(shop: Shop) -> None:
+    await handle_app_deleted(shop.services, shop.saleor, shop.installation)
+
+
+@pytest.mark.fault("app-removed")
+@pytest.mark.parametrize("check", [checked_by_the_worker, said_to_be_off, said_to_be_deleted])
+@pytest.mark.parametrize("change", [installed_again, moved_away])
+@pytest.mark.parametrize("trouble", [SaleorNotAuthorisedError("removed"), SaleorUnreachableError("nobody answers")])
+async def test_what_a_check_learns_of_a_replaced_token_is_not_said_of_the_new_one(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, check: Step, change: Step, trouble: SaleorError
+) -> None:
+    """The app is installed again, or its Saleor moved, while the old token is being tried."""
+    before = shop.installation.token
+
+    async def replaced_meanwhile(*_: object, **__: object) -> None:
+        await change(shop)
+        raise trouble
+
+    with monkeypatch.context() as being_tried:
+        being_tried.setattr(shop.saleor, "who_am_i", replaced_meanwhile)
+        await check(shop)
+    now = await shop.services.installations.get(shop.installation.id)
+    assert (now.token != before, now.unauthorised_since, now.away_since) == (True, None, None)
+
+
+@pytest.mark.parametrize("change", [installed_again, moved_away])
+@pytest.mark.parametrize("trouble", [SaleorNotAuthorisedError("removed"), SaleorUnreachableError("nobody answers")])
+async def test_a_report_under_a_replaced_token_does_not_mark_the_store_as_away(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, change: Step, trouble: SaleorError
+) -> None:
+    shop.gateway.will_answer(shop.gateway.page())
+    await shop.begin()
+    await shop.pass_time(minutes=1)
+    report, done = shop.saleor.report, list[EventReport]()
+
+    async def replaced_meanwhile(installed: Installation, event: EventReport) -> ReportOutcome:
+        if done:
+            return await report(installed, event)
+        done.append(event)
+        await change(shop)
+        raise trouble
+
+    monkeypatch.setattr(shop.saleor, "report", replaced_meanwhile)
+    await shop.notify(payment(shop.order_id))
+    await shop.work()
+    assert done
+    now = await shop.services.installations.get(shop.installation.id)
+    assert (now.unauthorised_since, now.away_since) == (None, None)
+    await shop.pass_time(seconds=5)
+    assert shop.amounts == amounts(charged=TOTAL)
