@@ -1,6 +1,6 @@
 """Posts what a look-up has shown of an order, and sends what has waited for its turn (laws of money, 2 and 3). Pure."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from app.core.fact import Fact
@@ -126,7 +126,8 @@ class TurnCame(Fact["PaymentAggregate | None"]):
     def decide(self, aggregate: PaymentAggregate) -> PaymentAggregate | None:
         """Turn the operation into an intent, unless another one is in flight (laws of money, 3)."""
         operation, context = aggregate.operation_by_id(self.operation_id), self.context
-        if operation.state is not State.WAITING or balance(aggregate.payment.flow, aggregate.operations).in_flight:
+        current = balance(aggregate.payment.flow, aggregate.operations)
+        if operation.state is not State.WAITING or current.in_flight:
             return None
         if not self.can_be_sent:
             make_due(operation, context.now + context.schedule.longest_pause)
@@ -137,6 +138,11 @@ class TurnCame(Fact["PaymentAggregate | None"]):
             conclude(aggregate, operation, State.FAILURE, context, message=refusal.message)
             return None
         operation.shares = requested_shares(operation)
+        if operation.kind is Kind.VOID and current.reserved:
+            # It releases all that is left, which is more if what it waited for has failed.
+            operation.amount = current.reserved
+            details = replace(operation.requested, amount=current.reserved)
+            operation.request = details.write(aggregate.payment.order_id, operation.currency)
         start_call(operation, context.schedule, context.now)
         return aggregate
 

@@ -20,6 +20,8 @@ _IN_DOUBT = LazyMessage(
     "The gateway's records contradict each other, so it is not known whether this was paid: check the payment's "
     "problem first."
 )
+_NOTHING_TO_CHARGE = LazyMessage("nothing can be charged")
+_NOTHING_TO_CANCEL = LazyMessage("there is nothing to cancel")
 
 
 def rejection_message(action: AvailableAction, amount: Decimal, current: Balance) -> LazyMessage:
@@ -30,6 +32,10 @@ def rejection_message(action: AvailableAction, amount: Decimal, current: Balance
     if current.in_doubt:
         return _IN_DOUBT
     match action:
+        case AvailableAction.CHARGE if current.voiding:
+            return _released_message(current, _NOTHING_TO_CHARGE)
+        case AvailableAction.CANCEL if current.voiding:
+            return _released_message(current, _NOTHING_TO_CANCEL)
         case AvailableAction.CHARGE:
             return _charge_rejection(amount, current)
         case AvailableAction.REFUND:
@@ -87,7 +93,7 @@ def _charge_rejection(amount: Decimal, current: Balance) -> LazyMessage:
         sum_ = current.sum(current.charged)
         return LazyMessage("%(sum)s was charged immediately: there is no authorization to charge.", sum=sum_)
     if current.authorized:
-        return _released_message(current, LazyMessage("nothing can be charged"))
+        return _released_message(current, _NOTHING_TO_CHARGE)
     return _unpaid_message(current, LazyMessage("there is no authorization to charge."))
 
 
@@ -147,7 +153,7 @@ def _cancellation_rejection(current: Balance) -> LazyMessage:
     if current.capturing:
         return _capture_in_progress(current)
     if current.authorized:
-        return _released_message(current, LazyMessage("there is nothing to cancel"))
+        return _released_message(current, _NOTHING_TO_CANCEL)
     if current.standing is State.INIT:
         return LazyMessage("The payment page is already being closed.")
     undecided = LazyMessage("nothing can be cancelled until it has decided.")
@@ -166,11 +172,11 @@ def _unpaid_message(current: Balance, therefore: LazyMessage) -> LazyMessage:
 
 
 def _released_message(current: Balance, therefore: LazyMessage) -> LazyMessage:
-    reserved = current.sum(current.authorized)
     if current.voiding:
         return LazyMessage(
             "The authorization of %(sum)s is being released right now: %(therefore)s.",
-            sum=reserved,
+            sum=current.sum(current.reserved),
             therefore=therefore,
         )
+    reserved = current.sum(current.authorized)
     return LazyMessage("The authorization of %(sum)s was released: %(therefore)s.", sum=reserved, therefore=therefore)
