@@ -237,12 +237,12 @@ def _post(
     if transition.state is None:
         _book(aggregate, operation, context)  # its fee may arrive late
         if transition.problem is None:
-            _post_repeated(payment, operation, seen, context)
+            _post_repeated(aggregate, operation, seen, context)
         return
     if transition.state.final:
         clear_mismatches(payment, operation.id, seen.gateway_id, context.now)
     reason = reason_of_closing(aggregate, seen)
-    _take_over(payment, operation, transition, seen)
+    _take_over(aggregate, operation, transition, seen)
     operation.message = reason or seen.message
     _reschedule(payment, operation, context)
     _book(aggregate, operation, context)
@@ -260,16 +260,16 @@ def _post(
     _flag_consequences(aggregate, operation, before, context)
 
 
-def _take_over(payment: Payment, operation: Operation, transition: Transition, seen: Observation) -> None:
+def _take_over(aggregate: PaymentAggregate, operation: Operation, transition: Transition, seen: Observation) -> None:
     """Take the new state of an operation over from a record, with what explains it."""
     assert transition.state is not None  # noqa: S101 - of the caller
     # The shopper has already seen why it failed; when the gateway confirms the failure, that message stays (4).
     already_reported = operation.state is transition.state and operation.status_code is not None
     operation.state = transition.state
     operation.inferred = operation.contradicted = False
-    bind_attempt(operation, seen, transition.state)
+    bind_attempt(aggregate, operation, seen, transition.state)
     operation.waits_for_shopper = seen.waits_for_shopper
-    payment.redirect_url = seen.action_url or payment.redirect_url
+    aggregate.payment.redirect_url = seen.action_url or aggregate.payment.redirect_url
     if not already_reported:
         operation.status_code = seen.status_code  # of this state: an earlier one's code would explain it wrongly
         operation.shopper_message = seen.shopper_message or operation.shopper_message
@@ -292,12 +292,15 @@ def _flag_consequences(
         flag_disputes_paid_back_twice(aggregate, context)
 
 
-def _post_repeated(payment: Payment, operation: Operation, seen: Observation, context: DecisionContext) -> None:
+def _post_repeated(
+    aggregate: PaymentAggregate, operation: Operation, seen: Observation, context: DecisionContext
+) -> None:
     """Post a record that leaves the state of its operation as it is."""
+    payment = aggregate.payment
     if operation.decision is not None and seen.state is operation.state:
         operation.operation_id = operation.operation_id or seen.gateway_id  # staff settled it before it was named
     if operation.state is seen.state is State.PENDING:
-        bind_attempt(operation, seen, seen.state)
+        bind_attempt(aggregate, operation, seen, seen.state)
     turn = operation.waits_for_shopper
     update_shopper_turn(payment, operation, seen)
     if operation.waits_for_shopper is not turn and payment.has_rivals:

@@ -16,6 +16,7 @@ from app.core.text import fit_text
 from app.core.vocabulary import Flow, Kind, Mode, Origin, State
 from app.rules.details import Details, payment_method_of, web_address
 from app.rules.mapper import Observation
+from app.rules.references import new_reference
 from app.rules.saved_cards import card_token_of
 from app.rules.status_messages import status_message
 from app.rules.subscription import (
@@ -228,11 +229,16 @@ def is_superseded_attempt(
     return create.state is State.PENDING and seen.state is State.FAILURE and (is_single_record or is_shown)
 
 
-def bind_attempt(operation: Operation, seen: Observation, state: State) -> None:
-    """Store the gateway's id of an operation that is now in ``state``, if it has none yet or another card counts."""
+def bind_attempt(aggregate: PaymentAggregate, operation: Operation, seen: Observation, state: State) -> None:
+    """Store the gateway's id of an operation that is now in ``state``, if it has none yet or another card counts.
+
+    An id by which Saleor knows another operation already is no reference of this one (laws of money, 9).
+    """
     is_another_card = operation.kind is Kind.CREATE and state is not State.FAILURE
     if operation.operation_id is None or is_another_card:
         operation.operation_id = seen.gateway_id
+        if any(known.psp_reference == seen.gateway_id for known in aggregate.operations if known is not operation):
+            operation.psp_reference = operation.psp_reference or new_reference(operation.kind.value)
 
 
 def find_matching_operation(
@@ -246,9 +252,9 @@ def find_matching_operation(
         return aggregate.create
     charge_id = charge_id_of(aggregate, seen.payment_id)
     same_kind = [each for each in aggregate.operations if each.kind is seen.kind]
-    for operation in same_kind:
-        if operation.operation_id == seen.gateway_id:
-            return operation
+    named = [each for each in same_kind if each.operation_id == seen.gateway_id]
+    if named and not all(_is_declined_beside(operation, seen) for operation in named):
+        return next(operation for operation in named if not _is_declined_beside(operation, seen))
     if answered_operation_id is None and is_of_unknown_payment(aggregate, seen.payment_id, seen.kind):
         return None
     if seen.kind is Kind.DISPUTE:
@@ -265,7 +271,19 @@ def find_matching_operation(
         and (seen.kind is Kind.VOID or each.amount == seen.amount)
     ]
     # First the operation being answered, then one that is in flight, last one that ended without the gateway's word.
-    return min(open_ones, key=lambda each: (each.id != answered_operation_id, each.state.final), default=None)
+    named_so = named[0] if named else None
+    return min(open_ones, key=lambda each: (each.id != answered_operation_id, each.state.final), default=named_so)
+
+
+def _is_declined_beside(operation: Operation, seen: Observation) -> bool:
+    """Return True for the failure of another operation under the id of this one, which has succeeded.
+
+    A gateway may give one id to all refunds of a payment. What a record is about then shows in its amount and time.
+    """
+    if operation.kind not in _WITH_OWN_ID or (operation.state, seen.state) != (State.SUCCESS, State.FAILURE):
+        return False
+    ours, theirs = Details.from_row(operation.details).created_at, seen.details.created_at
+    return operation.amount != seen.amount or (None not in {ours, theirs} and ours != theirs)
 
 
 def reference_of_external_operation(aggregate: PaymentAggregate, seen: Observation) -> str:

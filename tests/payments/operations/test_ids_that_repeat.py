@@ -6,22 +6,23 @@ from typing import Any
 import pytest
 
 from app.core.vocabulary import Kind, State
+from app.flows.notifications import receive
 from app.flows.staff.manual_resolution import settle
 from app.rules.decisions.manual_resolution import Decision
 from app.rules.problems import problem_text
 from integration_base_tests.loopback import json_reply
 from tests.payments.fake_gateway import BROKEN, operation
 from tests.payments.fake_saleor import amounts
-from tests.payments.shop import Shop
+from tests.payments.shop import Shop, signed_notification
 
 pytestmark = pytest.mark.law(2, 16)
 
 ID = "6f1c1c7e-8f0b-4b0e-9d5f-0c6f4f1f7a01"
 
 
-def refund_record(shop: Shop, amount: str, minute: int) -> dict[str, Any]:
+def refund_record(shop: Shop, amount: str, minute: int, status: str = "success") -> dict[str, Any]:
     at = f"2026-11-21T12:{minute:02}:00.000"
-    return operation("refund", shop.order_id, amount, operation_id=ID, created_at=at)
+    return operation("refund", shop.order_id, amount, status, operation_id=ID, created_at=at)
 
 
 async def refund_once(shop: Shop) -> None:
@@ -69,6 +70,40 @@ async def test_what_was_answered_with_the_id_of_another_is_for_staff_to_settle(
     await paid_shop.pass_time(days=2)
     assert paid_shop.amounts.refunded == Decimal(refunded)
     assert paid_shop.transaction.actions == ["REFUND"]
+
+
+@pytest.mark.parametrize("amount", ["100.00", "50.00"])
+@pytest.mark.parametrize("told", ["by the answer", "by a notification", "by a look-up"])
+async def test_the_second_refund_is_declined_and_the_first_stays_made(paid_shop: Shop, amount: str, told: str) -> None:
+    """The failure is the second one's: nobody has to compare the first with the merchant portal."""
+    await refund_once(paid_shop)
+    declined = refund_record(paid_shop, amount, 30, "failure")
+    paid_shop.gateway.will_answer(json_reply(declined) if told == "by the answer" else BROKEN)
+    answer = await paid_shop.request_action("REFUND", amount, "second")
+    if told == "by a notification":
+        await receive(paid_shop.services, paid_shop.account.id, signed_notification(declined))
+        await paid_shop.work()
+    paid_shop.gateway.book[paid_shop.order_id].append(declined)
+    await paid_shop.pass_time(minutes=20)
+    first, second = [await paid_shop.operation(Kind.REFUND, number) for number in (0, 1)]
+    assert (first.state, first.contradicted) == (State.SUCCESS, False)
+    assert (second.state, second.status_code, second.psp_reference) == (State.FAILURE, "4150", answer.psp_reference)
+    assert answer.psp_reference != first.psp_reference
+    assert problem_text((await paid_shop.aggregate()).payment) is None
+    assert paid_shop.amounts == amounts(charged="469.50", refunded="100.00")
+    assert paid_shop.transaction.actions == ["REFUND"]
+
+
+@pytest.mark.law(7)
+async def test_a_refund_that_failed_after_all_is_for_staff_although_another_is_open(paid_shop: Shop) -> None:
+    await refund_once(paid_shop)
+    paid_shop.gateway.will_answer(BROKEN)
+    await paid_shop.request_action("REFUND", "100.00", "second")
+    reversed_ = refund_record(paid_shop, "100.00", 0, "failure")
+    await receive(paid_shop.services, paid_shop.account.id, signed_notification(reversed_))
+    await paid_shop.work()
+    assert (await paid_shop.operation(Kind.REFUND, 0)).contradicted
+    assert not (await paid_shop.operation(Kind.REFUND, 1)).state.final
 
 
 async def test_refunds_by_others_with_one_id_are_shown_to_staff(paid_shop: Shop) -> None:
