@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from app.core.payment import Operation, Payment, PaymentAggregate
-from app.core.vocabulary import Kind, State
+from app.core.vocabulary import Flow, Kind, State
 from app.i18n.messages import gettext_noop
 from app.rules.balance import balance, is_overdrawn, status_of, update_booking
 from app.rules.decision_context import DecisionContext, enqueue_note, flag_unexplained, raise_problem, report_operation
@@ -65,6 +65,9 @@ _UNCLEAR = gettext_noop(
     "The gateway reports something that was not requested for this payment: check the payment's problem first"
 )
 _TOO_LATE = gettext_noop("The shopper paid before the payment could be cancelled: refund it instead")
+_RESERVED_FIRST = gettext_noop(
+    "The shopper paid before the payment could be cancelled: cancel the authorization instead"
+)
 
 
 def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observation], context: DecisionContext) -> None:
@@ -364,7 +367,7 @@ def _conclude_cancellation(aggregate: PaymentAggregate, context: DecisionContext
             operation.message = _UNCLEAR
         else:
             operation.state = State.FAILURE
-            operation.message = _TOO_LATE
+            operation.message = _TOO_LATE if aggregate.payment.flow is Flow.CHARGE else _RESERVED_FIRST
         operation.updated_at = context.now
         end_look_ups(operation)
         event = event_type_of(Kind.CANCEL, aggregate.payment.flow, operation.state)

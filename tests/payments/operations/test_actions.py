@@ -126,6 +126,16 @@ class TestCancel:
         await shop.pass_time(minutes=1)
         assert shop.amounts == amounts(charged=TOTAL)
 
+    async def test_the_shopper_was_quicker_to_reserve(self, shop: Shop) -> None:
+        shop.gateway.will_answer(shop.gateway.page(), json_reply([payment(shop.order_id, method="auth")]))
+        await shop.begin(flow="AUTHORIZATION")
+        answer = await shop.request_action("CANCEL")
+        assert answer.result == "CANCEL_FAILURE"
+        assert "cancel the authorization instead" in (answer.message or "")
+        await shop.pass_time(minutes=1)
+        assert shop.amounts == amounts(authorized=TOTAL)
+        assert set(shop.transaction.actions) == {"CHARGE", "CANCEL"}
+
     async def test_what_was_taken_is_refunded_instead(self, paid_shop: Shop) -> None:
         answer = await paid_shop.request_action("CANCEL")
         assert answer.result == "CANCEL_FAILURE"
