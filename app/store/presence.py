@@ -74,13 +74,16 @@ async def save_version(session: AsyncSession, installation_id: int, saleor_versi
 
 
 async def retry_events_now(session: AsyncSession, installation_id: int, now: datetime) -> None:
-    """Make a store's failed events due for a retry now. Events that are being processed are left alone."""
+    """Make a store's failed events due for a retry now. Events that are being processed are left alone.
+
+    So are those that have not been tried yet; one that waits because Saleor could not be asked first has an error.
+    """
     waiting = (
         select(SaleorEvent.id)
         .where(
             SaleorEvent.installation_id == installation_id,
             SaleorEvent.state == EventState.WAITING,
-            col(SaleorEvent.attempts) > 0,
+            or_(col(SaleorEvent.attempts) > 0, col(SaleorEvent.last_error).is_not(None)),
             col(SaleorEvent.next_attempt_at) > now,
         )
         .with_for_update(skip_locked=True)

@@ -10,8 +10,8 @@ from app.rules.decisions.answer_confirmation import AwaitedAnswer, HistoryNotRea
 from app.services import Services
 from app.store.aggregates import ByEvent
 from app.store.installations import OpenInstallation
-from app.worker.presence import record_presence
-from saleor_app_sdk.errors import SaleorError, SaleorRefusedError
+from app.worker.presence import SHUT_OUT, get_current_installation, record_presence
+from saleor_app_sdk.errors import SaleorError, SaleorNotAuthorisedError, SaleorRefusedError
 from saleor_app_sdk.graphql import SaleorClient
 from saleor_app_sdk.history import fetch_history, request_granted_refund
 
@@ -20,7 +20,10 @@ log = structlog.get_logger(__name__)
 
 async def confirm_answer(services: Services, saleor: SaleorClient, awaited: AwaitedAnswer) -> None:
     """Find out whether Saleor has read an answer; release the operation's events, or postpone the claimed one."""
-    installation = await services.installations.get(awaited.payment.installation_id)
+    installation = await get_current_installation(services, awaited.payment.installation_id)
+    if installation.is_shut_out:
+        await _retry_later(services, installation, awaited, SaleorNotAuthorisedError(SHUT_OUT))
+        return
     try:
         history = await fetch_history(saleor, installation, awaited.payment.transaction_id)
     except SaleorRefusedError:

@@ -11,7 +11,7 @@ from app.store.aggregates import ByEvent, ById
 from app.store.installations import OpenInstallation
 from app.worker.already_reported import was_already_reported
 from app.worker.confirm_answers import confirm_answer
-from app.worker.presence import get_current_installation, record_presence
+from app.worker.presence import SHUT_OUT, get_current_installation, record_presence
 from saleor_app_sdk.errors import SaleorError, SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
 from saleor_app_sdk.graphql import SaleorClient
 from saleor_app_sdk.reports import EventReport, ReportOutcome
@@ -72,7 +72,7 @@ async def _report_event(
     payment = aggregate.payment
     page = services.addresses.payment_page(installation.saleor_api_url, payment.order_id)
     if installation.is_shut_out:  # ends with the next successful presence check, or with a new installation
-        return SaleorNotAuthorisedError("the app was removed there, or switched off")
+        return SaleorNotAuthorisedError(SHUT_OUT)
     try:
         if await was_already_reported(services, saleor, aggregate, row_id_of(event)):
             return None

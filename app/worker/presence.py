@@ -8,6 +8,9 @@ from app.store.presence import mark_away, record_token_check
 from saleor_app_sdk.errors import SaleorError, SaleorNotAuthorisedError, SaleorUnreachableError
 from saleor_app_sdk.graphql import SaleorClient
 
+SHUT_OUT = "the app was removed there, or switched off"
+"""Why nothing is asked of a Saleor, or told to it, until a check finds that it lets the app in again."""
+
 log = structlog.get_logger(__name__)
 
 

@@ -1,5 +1,6 @@
 """The app is deleted, switched off or on: what Saleor says of the token counts, and nothing but it is forgotten."""
 
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
 import pytest
@@ -7,10 +8,13 @@ import pytest
 from app.core.alerts import AlertKind
 from app.flows.app_lifecycle import handle_app_deleted, handle_app_status_changed
 from app.reports.alerts.open_alerts import find_open_alerts
+from app.services import Services
 from app.store.installations import OpenInstallation
 from app.store.presence import CHECK_INTERVAL
+from integration_base_tests.loopback import json_reply
 from saleor_app_sdk.errors import SaleorNotAuthorisedError, SaleorUnreachableError
-from tests.payments.fake_gateway import payment
+from saleor_app_sdk.graphql import SaleorClient
+from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import SALEOR, TOTAL, Shop
 from tests.payments.test_a_saleor_moves import installed_at, moved
@@ -136,6 +140,26 @@ async def test_a_saleor_in_which_the_app_is_switched_off_is_asked_for_its_presen
     await shop.work()
     assert shop.amounts == amounts(charged=TOTAL)
     assert (await known(shop)).unauthorised_since is None
+
+
+@pytest.mark.parametrize("event", [handle_app_deleted, handle_app_status_changed])
+async def test_an_answer_that_may_be_lost_is_looked_for_when_saleor_lets_the_app_in_again(
+    paid_shop: Shop, event: Callable[[Services, SaleorClient, OpenInstallation], Awaitable[None]]
+) -> None:
+    """Whether it was read cannot be asked meanwhile: no more is asked than whether the app is there."""
+    refund = operation("refund", paid_shop.order_id, "100.00")
+    paid_shop.gateway.book[paid_shop.order_id].append(refund)
+    paid_shop.gateway.will_answer(json_reply(refund))
+    await paid_shop.request_action("REFUND", "100.00", booked=False)
+    paid_shop.saleor.app.active = False
+    await event(paid_shop.services, paid_shop.saleor, await known(paid_shop))
+    await paid_shop.pass_time(hours=3)
+    assert paid_shop.saleor.executed_documents == []
+    assert "was removed there" in ((await paid_shop.aggregate()).events[-1].last_error or "")
+    await installed_again(paid_shop)
+    paid_shop.saleor.app.token = "new-token"
+    await paid_shop.work()
+    assert paid_shop.amounts == amounts(charged="469.50", refunded="100.00")
 
 
 async def test_a_store_that_is_deleted_takes_no_place_of_those_that_were_never_proven(

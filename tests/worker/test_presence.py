@@ -150,7 +150,7 @@ async def test_what_has_not_been_tried_yet_keeps_its_time(shop: Shop) -> None:
     await away(shop, SaleorUnreachableError("nobody answers"))
     async with shop.services.database.transaction() as session:
         event = (await session.exec(select(SaleorEvent).where(SaleorEvent.state == EventState.WAITING))).one()
-        event.attempts = 0
+        event.attempts, event.last_error = 0, None
         event.next_attempt_at = shop.clock.now + timedelta(seconds=20)
     await heard(shop)
     assert await waiting(shop) == [timedelta(seconds=20)]
