@@ -16,6 +16,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.core.payment import CardToSave, RefusedCard
+from app.core.vocabulary import PaymentStatus
 from app.store.database import Database
 from app.store.sealed_column import SealedColumn
 from app.store.tables import DeletedCustomer, Payment, SavedCard
@@ -69,14 +70,24 @@ class SavedCards:
         return self._vault.open(card.token_sealed, _place(card.account_id, card.user_id))
 
     async def delete(self, installation_id: int, user_id: str, card_id: str) -> bool:
-        """Delete a card of a customer, at any account of the store; return False when the customer has no such card."""
+        """Delete a card of a customer, at any account of the store; return False when the customer has no such card.
+
+        The customer's payments at that account which are over save no card any more: a token that the gateway states
+        late would bring this one back.
+        """
         theirs = (
             col(SavedCard.installation_id) == installation_id,
             col(SavedCard.user_id) == user_id,
             col(SavedCard.id) == card_id,
         )
+        agreed = (col(Payment.installation_id) == installation_id, col(Payment.card_owner) == user_id)
         statement: Any = delete(SavedCard).where(*theirs).returning(col(SavedCard.id))
         async with self._database.transaction() as session:
+            account_id = (await session.exec(select(SavedCard.account_id).where(*theirs))).first()
+            if account_id is None:
+                return False
+            is_over = (col(Payment.account_id) == account_id, col(Payment.status) != PaymentStatus.PENDING)
+            await _withdraw_consents(session, *agreed, *is_over)
             return (await session.exec(statement)).first() is not None
 
     async def cards_of_customer(self, installation_id: int, user_id: str) -> Sequence[SavedCard]:
@@ -86,19 +97,13 @@ class SavedCards:
             return (await session.exec(query.order_by(col(SavedCard.created_at), col(SavedCard.id)))).all()
 
     async def delete_all(self, installation_id: int, user_id: str) -> DeletedCards:
-        """Delete all cards of a customer of a store, and save none from payments that were begun until now.
-
-        A transaction that is about to save a card has locked its payment: locking first the payments, then deleting the
-        cards, leaves none behind.
-        """
+        """Delete all cards of a customer of a store, and save none from payments that were begun until now."""
         agreed = (col(Payment.installation_id) == installation_id, col(Payment.card_owner) == user_id)
-        under_way = select(Payment.id).where(*agreed).order_by(col(Payment.id)).with_for_update()
         cards: Any = delete(SavedCard).where(*_customer_conditions(installation_id, user_id))
         async with self._database.transaction() as session:
-            payments = (await session.exec(under_way)).all()
-            await session.exec(update(Payment).where(col(Payment.id).in_(payments)).values(card_owner=None))
+            consents = await _withdraw_consents(session, *agreed)
             gone = (await session.exec(cards.returning(col(SavedCard.id)))).all()
-        return DeletedCards(cards=len(gone), consents=len(payments))
+        return DeletedCards(cards=len(gone), consents=consents)
 
     async def delete_customer(self, installation_id: int, user_id: str, now: datetime) -> DeletedCards:
         """Do the same, permanently, for a customer whom Saleor has deleted; safe to repeat, if Saleor reports it again.
@@ -110,6 +115,18 @@ class SavedCards:
         async with self._database.transaction() as session:
             await session.exec(_insert(session)(DeletedCustomer).values(row).on_conflict_do_nothing())
         return await self.delete_all(installation_id, user_id)
+
+
+async def _withdraw_consents(session: AsyncSession, *which: ColumnElement[bool]) -> int:
+    """Let these payments save no card; return how many would have.
+
+    A transaction that is about to save a card has locked its payment: locking first the payments, then deleting the
+    cards, leaves none behind.
+    """
+    query = select(Payment.id).where(*which).order_by(col(Payment.id)).with_for_update()
+    payments = (await session.exec(query)).all()
+    await session.exec(update(Payment).where(col(Payment.id).in_(payments)).values(card_owner=None))
+    return len(payments)
 
 
 async def write_cards(session: AsyncSession, saved: Iterable[CardToSave], refused: Iterable[RefusedCard]) -> None:

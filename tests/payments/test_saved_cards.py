@@ -167,6 +167,45 @@ async def test_what_the_gateway_repeats_does_not_bring_a_deleted_card_back(offer
     assert await kept(offering) == []
 
 
+async def test_a_token_that_is_told_after_its_card_was_deleted_brings_no_card_back(offering: Shop) -> None:
+    """An earlier payment, whose token the gateway had not stated, was made with the same card."""
+    await pays(offering, card={})
+    first = offering.transaction
+    await pays(offering)
+    [card] = await kept(offering)
+    await deletes(offering, card.id)
+    offering.transaction = first
+    await offering.notify(payment(offering.order_id, **CARD))
+    await offering.work()
+    assert await kept(offering) == []
+
+
+@pytest.mark.parametrize("who", [TARAS, OLENA], ids=["another customer's", "no"])
+async def test_who_deletes_what_is_not_theirs_or_is_not_there_withdraws_no_consent(offering: Shop, who: str) -> None:
+    await pays(offering, card={})
+    first = offering.transaction
+    await pays(offering, TARAS)
+    [card] = await kept(offering)
+    await deletes(offering, card.id if who == TARAS else "no-card", who)
+    offering.transaction = first
+    await offering.notify(payment(offering.order_id, **CARD))
+    await offering.work()
+    assert OLENA in {each.user_id for each in await kept(offering)}
+
+
+async def test_who_agreed_before_she_deleted_her_card_and_then_pays_has_it_kept(offering: Shop) -> None:
+    """In another tab: that payment is not made yet, and she can still leave it."""
+    await pays(offering)
+    [card] = await kept(offering)
+    offering.transaction = offering.saleor.new_transaction()
+    offering.gateway.will_answer(offering.gateway.page())
+    await offering.begin(data=AGREED, sourceObject=of(OLENA, id="the other tab"))
+    await deletes(offering, card.id)
+    await offering.notify(payment(offering.order_id, **CARD))
+    await offering.work()
+    assert len(await kept(offering)) == 1
+
+
 async def test_a_token_that_only_the_look_up_tells_is_kept(offering: Shop) -> None:
     offering.gateway.will_answer(offering.gateway.page())
     await offering.begin(data=AGREED, sourceObject=of(OLENA))
