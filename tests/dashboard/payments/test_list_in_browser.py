@@ -186,6 +186,34 @@ async def test_beside_the_dashboards_menu_on_a_small_screen_all_columns_are_in_s
         assert await html.evaluate("html => html.scrollWidth") == 763
 
 
+# What a reader may set for letters, words, lines and paragraphs (WCAG 1.4.12).
+_SPACED_OUT = """() => {
+  const style = new CSSStyleSheet();
+  style.replaceSync(`* { line-height: 1.5 !important; letter-spacing: 0.12em !important;
+    word-spacing: 0.16em !important; } p { margin-bottom: 2em !important; }`);
+  document.adoptedStyleSheets = [style];
+}"""
+
+
+@one_database
+@pytest.mark.parametrize("language", ["en", "uk"])
+async def test_a_reader_who_spaces_letters_out_sees_all_columns(
+    browser: Browser, staff_client: StaffClient, language: str
+) -> None:
+    paid = operation(details={"card_mask": "555555******4444"})
+    await staff_client.payment(1, wallet="applepay", channel="default-channel", operations=[paid])
+    await staff_client.payment(2, operations=[operation(state=State.PENDING)])
+    async with dashboard_of(browser, staff_client.app, "/payments", width=1280) as (page, frame):
+        await page.evaluate("language => setLocale(language)", language)
+        await sign_in(page, staff_client.token())
+        beside = await page.evaluate("() => innerWidth - document.querySelector('iframe').clientWidth")
+        await page.set_viewport_size({"width": 1072 + beside, "height": 900})
+        await expect(frame.get_by_role("row")).to_have_count(3)
+        html = frame.locator("html")
+        await html.evaluate(_SPACED_OUT)
+        assert await html.evaluate("html => [html.clientWidth, html.scrollWidth]") == [1072, 1072]
+
+
 @pytest.mark.long
 @one_database
 async def test_what_fits_into_the_frame_does_not_scroll(browser: Browser, staff_client: StaffClient) -> None:
