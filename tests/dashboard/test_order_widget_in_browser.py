@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from urllib.parse import quote
 
 import pytest
-from playwright.async_api import Browser, FrameLocator, Page, expect
+from playwright.async_api import Browser, FrameLocator, Page, Route, expect
 
 from tests.commands.conftest import one_database
 from tests.dashboard.framing import clipboard_text, messages_of, wait_for_messages
@@ -186,6 +186,78 @@ async def test_a_link_is_copied_and_closed_with_the_keyboard(browser: Browser, s
         await widget.get_by_role("button", name="Close the link").press("Enter")
         await expect(widget.get_by_role("status")).to_contain_text("cancelled")
         await expect(widget.get_by_text("569.50 UAH is left to pay on this order.")).to_be_visible()
+
+
+@one_database
+async def test_after_an_action_the_keyboard_goes_on_from_what_it_says(browser: Browser, stack: OrderPageStack) -> None:
+    """Else it begins anew at the start of the frame, and a screen reader says nothing."""
+    order = await stack.order()
+    async with order_page(browser, stack, order.id) as (_, widget):
+        message, amount = widget.get_by_role("status"), widget.get_by_label("Amount")
+        await amount.fill("100")
+        stack.gateway.will_answer(stack.gateway.page())
+        await amount.press("Enter")
+        await expect(message).to_have_text("The link is ready: send it to the customer.")
+        await expect(message).to_be_focused()
+        (aggregate,) = await stack.payments(order)
+        stack.gateway.will_answer(stack.closed(aggregate))
+        await widget.get_by_text("Close this link…").press("Enter")
+        await widget.get_by_role("button", name="Close the link").press("Enter")
+        await expect(message).to_contain_text("cancelled")
+        await expect(message).to_be_focused()
+        await amount.fill("1,000")
+        await amount.press("Enter")
+        await expect(amount).to_have_accessible_error_message("Enter amounts like 1234.50.")
+        await expect(amount).to_be_focused()
+
+
+@one_database
+async def test_a_retry_that_works_leaves_the_keyboard_in_the_widget(browser: Browser, stack: OrderPageStack) -> None:
+    order = await stack.order()
+    async with order_page(browser, stack, order.id) as (page, widget):
+        await page.route(f"**{WIDGET}/link", lambda route: route.abort())
+        await widget.get_by_role("button", name="Create payment link").press("Enter")
+        await expect(widget.get_by_role("alert")).to_have_text("That did not work. Try again.")
+        await widget.get_by_role("button", name="Try again").press("Enter")
+        await expect(widget.get_by_role("alert")).to_have_count(0)
+        await expect(widget.locator("main")).to_be_focused()
+
+
+@one_database
+async def test_whoever_has_gone_on_in_the_orders_page_is_not_brought_back(
+    browser: Browser, stack: OrderPageStack
+) -> None:
+    order = await stack.order()
+    async with order_page(browser, stack, order.id) as (page, widget):
+        elsewhere = page.locator("#theme")
+
+        async def go_on(route: Route) -> None:
+            await elsewhere.focus()
+            await route.continue_()
+
+        await page.route(f"**{WIDGET}/link", go_on)
+        stack.gateway.will_answer(stack.gateway.page())
+        await widget.get_by_role("button", name="Create payment link").press("Enter")
+        await expect(widget.get_by_role("status")).to_have_text("The link is ready: send it to the customer.")
+        await expect(elsewhere).to_be_focused()
+
+
+@one_database
+async def test_a_widget_that_changes_by_itself_leaves_the_keyboard_where_it_was(
+    browser: Browser, stack: OrderPageStack
+) -> None:
+    """Also on what has no name of its own: of two links, the second."""
+    order = await stack.order()
+    first = await stack.link(order, "100")
+    second = await stack.link(order, "200", page="d0d0")
+    async with order_page(browser, stack, order.id) as (_, widget):
+        amounts = widget.locator(".rows a[data-page]")
+        await expect(amounts).to_have_count(2)
+        await amounts.last.focus()
+        await stack.pays(second)
+        await expect(widget.get_by_text("paid", exact=True)).to_have_count(1)
+        await expect(amounts.last).to_be_focused()
+        await widget.locator(f"#close-{first.payment.order_id}").focus()
 
 
 @pytest.mark.long

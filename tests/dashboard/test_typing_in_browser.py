@@ -4,7 +4,7 @@ import re
 from datetime import UTC, datetime
 
 import pytest
-from playwright.async_api import Browser, expect
+from playwright.async_api import Browser, Route, expect
 
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient
@@ -58,6 +58,27 @@ async def test_a_page_that_changes_by_itself_leaves_the_keyboard_where_it_was(
         await shop.work()
         await expect(frame.locator("header .badge")).to_have_text("authorized")
         await expect(look).to_be_focused()
+
+
+async def test_a_form_that_is_refused_late_leaves_the_keyboard_to_the_dashboard(
+    browser: Browser, staff_client: StaffClient
+) -> None:
+    shop = staff_client.shop
+    await shop.complete_payment("AUTHORIZATION")
+    async with dashboard_of(browser, staff_client.app, f"/payments/{shop.order_id}") as (page, frame):
+        await sign_in(page, staff_client.token())
+        elsewhere = page.locator("#theme")
+
+        async def go_on(route: Route) -> None:
+            await elsewhere.focus()
+            await route.continue_()
+
+        await page.route("**/capture", go_on)
+        form = await open_dialog(frame, "Capture")
+        await form.get_by_label("Amount, UAH").fill("12,345.678")
+        await form.get_by_role("button", name="Capture now").press("Enter")
+        await expect(form.get_by_label("Amount, UAH")).to_have_attribute("aria-invalid", "true")
+        await expect(elsewhere).to_be_focused()
 
 
 async def test_a_page_that_a_busy_server_refused_is_asked_for_again_by_a_button(

@@ -1,13 +1,19 @@
-// Keeps the keyboard where it is when a page is rendered again by itself.
+// Keeps the keyboard where it is when a page is rendered again, and in the Dashboard when somebody has gone on there.
 
-/** Return what of the page has the focus, as HTML: rendered again it is the same. */
-export function focusedHtml(page) {
-  return page.contains(document.activeElement) ? document.activeElement.outerHTML : null;
+/** Focus what a response has brought, unless the keyboard is not in this frame any more: it would be taken away. */
+export function focusHere(element, options) {
+  if (document.hasFocus()) element.focus(options);
 }
 
-/** Focus the element with that HTML, or the heading when it is there no more. */
-export function focusAgain(page, html) {
-  const same = [...page.querySelectorAll("a, button, input, select, summary, [tabindex]")];
-  const found = same.find((element) => element.outerHTML === html) ?? page.querySelector("h1");
-  found.focus({ preventScroll: true });
+/** Return what of the page has the focus, by its id and as HTML: rendered again it is the same. */
+export function focusedPart(page) {
+  const { activeElement } = document;
+  return page.contains(activeElement) ? { id: activeElement.id, html: activeElement.outerHTML } : null;
+}
+
+/** Focus that part, or the heading when it is there no more, or the page. */
+export function focusAgain(page, { id, html }) {
+  const all = [...page.querySelectorAll("a, button, input, select, summary, [tabindex]")];
+  const same = all.find((element) => id && element.id === id) ?? all.find((element) => element.outerHTML === html);
+  focusHere(same ?? page.querySelector("h1") ?? page, { preventScroll: true });
 }

@@ -1,5 +1,7 @@
 // Reads forms in the format that the app's parts expect, and shows their errors.
 
+import { focusHere } from "./focus.js";
+
 /** Return this browser's UTC offset at a moment, as "+02:00". */
 function utcOffset(moment) {
   const minutes = -moment.getTimezoneOffset();
@@ -96,7 +98,7 @@ function summarize(form, wrong, title, message) {
   }
   summary.append(heading, list);
   form.prepend(summary);
-  summary.focus();
+  focusHere(summary);
 }
 
 /**
@@ -113,7 +115,7 @@ export function showFieldErrors(page, form, fields, { title, message = "" }) {
   for (const [field, words] of wrong) markInvalid(field, words);
   const summed = wrong.length > 1;
   if (summed) summarize(form, wrong, title, message);
-  else wrong[0]?.[0].focus();
+  else if (wrong.length) focusHere(wrong[0][0]);
   return summed;
 }
 

@@ -5,7 +5,7 @@ import { dashboardEvents, framed, onPageLink, openInDashboard, postToDashboard }
 import { withSealedCard } from "./card.js";
 import { copyBy } from "./copying.js";
 import { fileRequest, save, saveWithProgress } from "./file.js";
-import { focusAgain, focusedHtml } from "./focus.js";
+import { focusAgain, focusedPart, focusHere } from "./focus.js";
 import { fold, keepFolding, unfolded } from "./folding.js";
 import { findInvalid, readForm, reveal, showFieldErrors } from "./forms.js";
 import { currentPlace, frameAddress, noticeStep, pathOf, pushPath, rememberPlace, restorePlace, stay } from "./place.js";
@@ -192,7 +192,7 @@ function fill(part, language, focus) {
   const stored = [...content.querySelectorAll("[type=checkbox][id]:checked:not([name])")].map(({ id }) => id);
   const folds = unfolded(content);
   const groups = [...content.querySelectorAll("details.group[open]")].map(({ id }) => id);
-  const focused = focus ? null : focusedHtml(content);
+  const focused = focus ? null : focusedPart(content);
   content.innerHTML = part;
   for (const id of groups) content.querySelector(`#${CSS.escape(id)}`)?.setAttribute("open", "");
   guard(content);
@@ -206,7 +206,7 @@ function fill(part, language, focus) {
   if (news) {
     postToDashboard("notification", { status: news.dataset.status ?? "success", text: news.textContent.trim() });
   }
-  if (focus) (news ?? heading).focus();
+  if (focus) focusHere(news ?? heading);
   else if (focused !== null) focusAgain(content, focused);
   for (const form of content.querySelectorAll("form:not([novalidate])")) {
     form.noValidate = true; // see findInvalid

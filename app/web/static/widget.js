@@ -5,6 +5,7 @@ import {
   NoToken, dashboardEvents, framed, getToken, languageKnown, onPageLink, openInDashboard, postToDashboard, saleorApiUrl,
 } from "./bridge.js";
 import { copyBy } from "./copying.js";
+import { focusAgain, focusedPart, focusHere } from "./focus.js";
 import { findInvalid, showFieldErrors } from "./forms.js";
 import { localise } from "./times.js";
 
@@ -33,9 +34,9 @@ async function request(path, fields, refused = null) {
 
 /**
  * Show the order's payments; if `fields` of a form are posted to `path`, with the result of the action. `typed`: fields
- * that were posted in vain.
+ * that were posted in vain. `focus`: the user has asked for it, and goes on from what it says.
  */
-async function show(path = here, fields = [], { quietly = false, typed = [] } = {}) {
+async function show(path = here, fields = [], { quietly = false, typed = [], focus = false } = {}) {
   const mine = ++latest;
   clearTimeout(timer);
   if (!quietly) main.setAttribute("aria-busy", "true"); // which fades it: nobody waits for a refresh
@@ -56,24 +57,26 @@ async function show(path = here, fields = [], { quietly = false, typed = [] } = 
   main.removeAttribute("aria-busy");
   alarm.textContent = html === null ? failure || root.dataset.failed : "";
   alarm.hidden = again.hidden = html !== null;
-  again.onclick = () => show(here, [], { typed: fields.length ? fields : typed });
-  if (html !== null) fill(html, quietly, fields, typed);
+  again.onclick = () => show(here, [], { typed: fields.length ? fields : typed, focus: true });
+  if (html !== null) fill(html, { quietly, fields, typed, focus });
 }
 
-function fill(html, quietly, fields, typed) {
+function fill(html, { quietly, fields, typed, focus }) {
   const changed = shown !== null && differs(html, shown);
   if (!quietly || changed) {
     const open = [...main.querySelectorAll("details[open][id]")].map(({ id }) => id);
-    const focused = main.contains(document.activeElement) ? document.activeElement.id : "";
+    const focused = focusedPart(main);
     main.innerHTML = html;
     localise(main);
     if (quietly) {
       for (const id of open) document.getElementById(id)?.setAttribute("open", "");
-      if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
     }
     enter(typed);
-    showRefused(fields);
-    main.querySelector("[role=alert], [role=status]")?.scrollIntoView({ block: "nearest" });
+    const correcting = showRefused(fields);
+    const message = main.querySelector("[role=alert], [role=status]");
+    message?.scrollIntoView({ block: "nearest" });
+    if (focus && !correcting) focusHere(message ?? main, { preventScroll: true });
+    else if (!focus && focused) focusAgain(main, focused);
   }
   shown = html;
   if (changed) postToDashboard("refreshEntity"); // the order's page still shows the data of when it was opened
@@ -94,16 +97,20 @@ function enter(fields) {
   }
 }
 
-/** Show why a form was refused, at the field that the response names if it names one, with what was entered: `fields`. */
+/**
+ * Show why a form was refused, with what was entered: `fields`. Return whether it is at the field that the response
+ * names, which is focused then.
+ */
 function showRefused(fields) {
   const refusal = main.querySelector("[role=alert]");
-  if (!refusal) return;
+  if (!refusal) return false;
   enter(fields);
   const { field: name } = refusal.dataset;
   const field = findField(name);
-  if (!field) return;
+  if (!field) return false;
   showFieldErrors(main, field.form, { [name]: refusal.textContent.trim() }, { title: field.form.dataset.wrong });
   refusal.remove();
+  return true;
 }
 
 /** Return whether two responses differ in their text: their forms always have different keys and tokens. */
@@ -137,7 +144,8 @@ main.addEventListener("submit", (event) => {
   const invalid = findInvalid(event.target, words);
   showFieldErrors(main, event.target, invalid, { title: words.wrong });
   if (Object.keys(invalid).length) return;
-  show(new URL(event.target.action).pathname, [...new FormData(event.target, event.submitter)]);
+  const fields = [...new FormData(event.target, event.submitter)];
+  show(new URL(event.target.action).pathname, fields, { focus: true });
 });
 
 main.addEventListener("click", ({ target }) => {
