@@ -58,6 +58,9 @@ _NOT_CERTIFIED = LazyMessage(
 )
 _NOT_A_CARD = LazyMessage("The card number is not valid. Please check it.")
 _CARD_LOST = LazyMessage("The card number could not be read. Please enter it again.")
+_CONFIRMED = LazyMessage(
+    "This payout was confirmed already: see the list of payouts. For another one, open a new form."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +129,8 @@ async def propose(
     refused: dict[str, LazyMessage] = {}
     terms, card = None, None
     key = _parse_key(form.get("key", ""))
+    if await find_payout(services, account.installation_id, key) is not None:
+        raise PayoutRefusedError({"": _CONFIRMED})  # else its confirmation would return the other one as made
     try:
         terms = parse_terms(account, form, requested.at.date())
     except PayoutRefusedError as error:
@@ -147,6 +152,7 @@ async def propose(
         "card": form.get("card", ""),
         "saved_card": form.get("saved_card", ""),
         "customer": form.get("customer", ""),
+        "mask": card.mask,
         "about": about,
         "asked": {"by": requested.by, "at": requested.at.isoformat(), "address": requested.address},
     }
@@ -160,6 +166,16 @@ async def propose(
     )
 
 
+def reopen(services: Services, installation_id: int, sealed: str) -> dict[str, Any]:
+    """Return what was proposed, to be changed before it is confirmed. Raises PayoutRefusedError if it is not ours."""
+    try:
+        return services.personal.open_proposal(installation_id, sealed)
+    except VaultError:
+        pass
+    # Outside of the handler: the frames of the vault's error hold the sealed value.
+    raise PayoutRefusedError({"": _NOT_OURS})
+
+
 async def confirm(
     services: Services, installation_id: int, sealed: str, confirmed: Signature, *, person: Person | None
 ) -> PaymentAggregate:
@@ -168,12 +184,7 @@ async def confirm(
     ``person``: the member of staff who confirms it; None: an operator does, who need not be named. Raises
     PayoutRefusedError: then nothing was requested from the gateway now.
     """
-    try:
-        proposal = services.personal.open_proposal(installation_id, sealed)
-    except VaultError:
-        proposal = None
-    if proposal is None:  # outside of the handler: the frames of the vault's error hold the sealed value
-        raise PayoutRefusedError({"": _NOT_OURS})
+    proposal = reopen(services, installation_id, sealed)
     known = await find_payout(services, installation_id, proposal["key"])
     if known is not None:  # confirmed before: the request is not repeated
         return known

@@ -53,6 +53,39 @@ async def test_a_typed_card_is_paid_out_to_once(browser: Browser, staff_client: 
     assert found.create.state is State.SUCCESS
 
 
+async def test_what_was_typed_is_changed_from_the_review_and_no_card_is_typed_again(
+    browser: Browser, staff_client: StaffClient
+) -> None:
+    await may_pay_out(staff_client)
+    posted = list[str]()
+    async with dashboard_of(browser, staff_client.app, "/payouts/new", width=360) as (page, frame):
+        page.on("request", lambda request: posted.append(f"{request.url} {request.post_data or ''}"))
+        await sign_in(page, staff_client.token())
+        await frame.get_by_label("Amount, UAH").fill("400")
+        await frame.get_by_label("Card number").fill("4242 4242 4242 4242")
+        await frame.get_by_label("First name").fill("Solomiia")
+        await frame.get_by_label("Last name").fill("Pavlychko")
+        await frame.get_by_label("Purpose of the payout").fill("A prize")
+        await frame.get_by_role("button", name="Go on").click()
+        await frame.get_by_role("button", name="Change the details").click()
+        amount = frame.get_by_label("Amount, UAH")
+        await expect(amount).to_have_value("400")
+        await expect(frame.get_by_label("Purpose of the payout")).to_have_value("A prize")
+        await expect(frame.get_by_label("Last name")).to_have_value("Pavlychko")
+        await expect(frame.get_by_text(f"Leave it empty to pay out to {MASK}, as you entered it.")).to_be_visible()
+        assert NUMBER not in (await frame.locator("html").inner_html()).replace(" ", "")
+        await frame.get_by_role("link", name="All payouts").click()  # it is not lost without a question
+        await frame.get_by_role("button", name="Stay on this page").click()
+        await amount.fill("40")
+        await frame.get_by_role("button", name="Go on").click()
+        await expect(frame.get_by_role("heading", level=1)).to_contain_text("40.00")
+        await frame.get_by_role("button", name="Pay out now").click()
+        await expect(frame.get_by_role("status")).to_have_text("The payout was made.")
+    [heard] = payouts_asked(staff_client)
+    assert (heard.json["cc_number"], str(heard.json["amount"])) == (NUMBER, "40.00")
+    assert NUMBER not in "\n".join(posted).replace("+", "").replace("%20", "")
+
+
 @pytest.mark.long
 async def test_a_number_that_is_no_card_is_told_beside_it(browser: Browser, staff_client: StaffClient) -> None:
     await may_pay_out(staff_client)

@@ -95,6 +95,38 @@ async def test_a_payout_of_a_test_project_has_a_badge(staff_client: StaffClient)
     assert badge in (await staff_client.see("/payouts")).text
 
 
+async def test_a_payout_that_is_confirmed_cannot_be_changed_any_more(staff_client: StaffClient) -> None:
+    """Else its confirmation would say of the other amount that it was paid out."""
+    first = await reviewed(staff_client)
+    form = await staff_client.do("/payouts/change", sealed=first)
+    assert form.status_code == 200, form.text
+    key = re.search(r'name="key" value="([0-9a-f]{32})"', form.text)
+    assert key is not None
+    changed = await typed(staff_client, amount="7") | {"key": key[1], "card": "", "kept": first}
+    await staff_client.do("/payouts/confirm", sealed=first)
+    answer = await staff_client.do("/payouts/review", **changed)
+    assert answer.status_code == 422
+    assert "confirmed already" in answer.json()["detail"]["message"]
+    assert len(payouts_asked(staff_client)) == 1
+
+
+async def test_a_saved_card_is_still_chosen_when_its_payout_is_changed(staff_client: StaffClient) -> None:
+    shop = staff_client.shop
+    cards, now = shop.services.saved_cards, shop.clock.now
+    for token, mask in (("tok_1", MASK), ("tok_2", "555555******4444")):
+        kept = card_to_save(cards, shop.account, "VXNlcjo3", token=token, mask=mask, now=now)
+        card = await save_card(shop.services.database, kept)
+    chosen = f"{card.id} VXNlcjo3"
+    sealed = await reviewed(staff_client, card="", saved=chosen)
+    form = (await staff_client.do("/payouts/change", sealed=sealed)).text
+    assert re.findall(r'<option value="([^"]+)" selected', form) == [chosen]
+    assert 'name="kept"' not in form
+
+
+async def test_another_stores_proposal_cannot_be_changed(staff_client: StaffClient) -> None:
+    assert (await staff_client.do("/payouts/change", sealed="forged")).status_code == 422
+
+
 async def test_from_the_form_over_the_review_to_the_list(staff_client: StaffClient) -> None:
     page = (await staff_client.see("/payouts")).text
     assert "There are no payouts yet." in page

@@ -121,11 +121,15 @@ async def test_a_review_that_is_confirmed_twice_or_in_two_browsers_is_one_payout
 async def test_the_same_key_in_another_spelling_is_the_same_payout(shop: Shop) -> None:
     """A UUID is written in many ways: with hyphens, in capitals, in braces."""
     key = uuid4()
-    first = await confirmed(shop, (await proposed(shop, key=key.hex)).sealed)
-    for spelling in (str(key), key.hex.upper(), f"{{{key}}}", key.urn):
-        review = await propose(
+    usual = await proposed(shop, key=key.hex)
+    reviews = {
+        spelling: await propose(
             shop.services, shop.account, await form(shop, key=key.hex) | {"key": spelling}, asking(shop)
         )
+        for spelling in (str(key), key.hex.upper(), f"{{{key}}}", key.urn)
+    }
+    first = await confirmed(shop, usual.sealed)
+    for spelling, review in reviews.items():
         assert (await confirmed(shop, review.sealed)).payment.id == first.payment.id, spelling
     assert len(payments_out(shop)) == 1
 

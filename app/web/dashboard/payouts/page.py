@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from app.core.payment import Payment, PaymentAggregate
@@ -17,7 +17,7 @@ from app.rules.cards.key_pair import ALG, ENC
 from app.rules.problems import problem_messages
 from app.rules.requests.payout import EMAIL, REFERENCE, TAX_ID, TAXABLE, currency_of
 from app.services import Services
-from app.store.aggregates import ByOrder
+from app.store.aggregates import ById, ByOrder
 from app.store.payouts import PayoutRecord, payout_of, payouts_page
 from app.store.tables import MerchantAccount, Payout, SavedCard
 from app.web.dashboard.projects import test_ids
@@ -87,7 +87,9 @@ class PayoutList:
 class PayoutForm:
     """The form of a new payout. ``cards`` are the ones to choose from; ``about`` is the payment that it relates to.
 
-    ``jwk`` is the key for which a typed card is encrypted, None: no card can be typed. ``known`` prefills fields.
+    ``jwk`` is the key for which a typed card is encrypted, None: no card can be typed. ``known`` prefills fields, and
+    ``chosen`` is the saved card that is selected. ``kept``: the sealed proposal whose typed card (people see
+    ``kept_mask``) is used unless another is chosen.
     """
 
     account: MerchantAccount
@@ -98,6 +100,9 @@ class PayoutForm:
     about: Payment | None
     known: Mapping[str, str]
     looked_for: bool = False
+    chosen: str = ""
+    kept: str = ""
+    kept_mask: str = ""
     alg: str = ALG
     enc: str = ENC
 
@@ -124,11 +129,16 @@ async def read_list(services: Services, installation_id: int, person: Person, af
 
 
 async def read_form(
-    services: Services, account: MerchantAccount, about: PaymentAggregate | None, customer_email: str = ""
+    services: Services,
+    account: MerchantAccount,
+    about: PaymentAggregate | None,
+    *,
+    customer_email: str = "",
+    customer_id: str = "",
 ) -> PayoutForm:
-    """Return a new form, with the cards of the customer who made the payment in question, or who has that address."""
+    """Return a new form, with the cards of the customer who made the payment in question, or who is named."""
     known: dict[str, str] = {}
-    customers: set[str] = set()
+    customers = {customer_id} if customer_id else set[str]()
     if about is not None:
         request_data = open_request(services, about.payment, about.create)
         customers |= {str(request_data["customer_id"])} if request_data.get("customer_id") else set()
@@ -153,6 +163,22 @@ async def read_form(
         about=None if about is None else about.payment,
         known=known,
         looked_for=bool(customer_email),
+    )
+
+
+async def read_changed_form(
+    services: Services, account: MerchantAccount, proposal: Mapping[str, Any], sealed: str
+) -> PayoutForm:
+    """Return the form with what was proposed, of the same payout: so it is made once, however often it is changed."""
+    about = None if proposal["about"] is None else await services.payments.find(ById(proposal["about"]))
+    form = await read_form(services, account, about, customer_id=proposal["customer"])
+    return replace(
+        form,
+        key=proposal["key"],
+        known=proposal["said"],
+        chosen=proposal["saved_card"],
+        kept=sealed if proposal["card"] else "",
+        kept_mask=proposal.get("mask", ""),  # the version before stored none
     )
 
 

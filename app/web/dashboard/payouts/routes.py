@@ -1,6 +1,7 @@
 """The routes of payouts. All staff who handle payments see them; only those whom the store owner named make them."""
 
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import structlog
 from fastapi import APIRouter, HTTPException, Request
@@ -8,7 +9,15 @@ from fastapi.responses import HTMLResponse, StreamingResponse
 
 from app.core.vocabulary import State
 from app.flows.pay_out import Signature
-from app.flows.staff.payouts import NOT_AUTHORIZED, Person, confirm, payout_accounts, propose, require_payout_right
+from app.flows.staff.payouts import (
+    NOT_AUTHORIZED,
+    Person,
+    confirm,
+    payout_accounts,
+    propose,
+    reopen,
+    require_payout_right,
+)
 from app.i18n.messages import LazyMessage, StoredMessage, gettext_noop
 from app.reports.payout_view import payout_rows
 from app.reports.sheet import SheetForm
@@ -21,7 +30,15 @@ from app.web.dashboard.form import read_form_fields
 from app.web.dashboard.navigation import PAYOUTS
 from app.web.dashboard.payments.actions import Flash
 from app.web.dashboard.payments.payment_view import PaymentRenderer
-from app.web.dashboard.payouts.page import LABELS, NAMES, find_payment_for_payout, read_form, read_list
+from app.web.dashboard.payouts.page import (
+    LABELS,
+    NAMES,
+    PayoutForm,
+    find_payment_for_payout,
+    read_changed_form,
+    read_form,
+    read_list,
+)
 from app.web.dashboard.renderer import Renderer
 from app.web.dashboard.sheet_response import sheet_response, style_of
 from app.web.dashboard.staff import AnyStaff, Staff, http_error
@@ -59,6 +76,7 @@ class PayoutParts:
         router.add_api_route("/payouts/new", self._new, methods=["GET"])
         router.add_api_route("/payouts/new", self._form_for_customer, methods=["POST"])
         router.add_api_route("/payouts/review", self._review, methods=["POST"])
+        router.add_api_route("/payouts/change", self._change, methods=["POST"])
         router.add_api_route("/payouts/confirm", self._confirm, methods=["POST"])
 
     async def _list(self, request: Request, staff: AnyStaff) -> HTMLResponse:
@@ -91,11 +109,28 @@ class PayoutParts:
         account = next((each for each in accounts if each.id == chosen_id), None)
         if account is None:
             return await self._renderer.part("payouts/others.html", staff, here=PAYOUTS, accounts=accounts)
-        form = await read_form(self._services, account, about, email)
+        return await self._filled(staff, await read_form(self._services, account, about, customer_email=email))
+
+    async def _change(self, request: Request, staff: AnyStaff) -> HTMLResponse:
+        """Return the form with what was typed, from the review: nothing is lost that is to be corrected."""
+        sealed = dict(await read_form_fields(request)).get("sealed", "")
+        proposal = self._reopen(staff, sealed)
+        account = await self._account(staff, proposal["account"])
+        form = await read_changed_form(self._services, account, proposal, sealed)
+        return await self._filled(staff, form, changed=True)
+
+    def _reopen(self, staff: Staff, sealed: str) -> dict[str, Any]:
+        try:
+            return reopen(self._services, staff.installation.id, sealed)
+        except PayoutRefusedError as refusal:
+            raise _form_error(staff, refusal) from refusal
+
+    async def _filled(self, staff: Staff, form: PayoutForm, *, changed: bool = False) -> HTMLResponse:
+        account = form.account
         fields = [name for name in LABELS if name != TAXABLE or account.sector == Sector.GAMBLING]
         return await self._renderer.part(
             "payouts/new.html", staff, here=PAYOUTS, labels=LABELS, names=NAMES, fields=fields, taxable=TAXABLE,
-            **vars(form),
+            changed=changed, **vars(form),
         )  # fmt: skip
 
     async def _review(self, request: Request, staff: AnyStaff) -> HTMLResponse:
@@ -103,6 +138,9 @@ class PayoutParts:
         account = await self._account(staff, params.get("account", ""))
         # One choice of the form contains both the card and its customer.
         params["saved_card"], _, params["customer"] = params.get("saved", "").partition(" ")
+        kept = params.get("kept")
+        if kept and not params.get("card") and not params["saved_card"]:
+            params["card"] = self._reopen(staff, kept)["card"]
         about = await find_payment_for_payout(self._services, staff.installation.id, params.get("payment", ""))
         try:
             review = await propose(
