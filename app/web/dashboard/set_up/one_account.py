@@ -19,8 +19,9 @@ from app.rules.split.rules import RulesError, SplitRules, parse_rules
 from app.services import Services
 from app.store.tables import MerchantAccount
 from app.web.dashboard.form import read_form_fields
-from app.web.dashboard.set_up.account_page import read_account_page, stored_rules
+from app.web.dashboard.set_up.account_page import read_account_page, rules_version, stored_rules
 from app.web.dashboard.set_up.forms import (
+    ANYWAY,
     GRACES,
     FormFields,
     changed_options,
@@ -48,6 +49,11 @@ _CHANGED = LazyMessage("The account was updated.")
 _UNCHANGED = LazyMessage("Nothing was changed: the account already had these values.")
 _WORKS = LazyMessage("The gateway accepts the keys of this account.")
 _COMPARING = LazyMessage("The records are being compared. Differences are repaired or listed under “Needs attention”.")
+_VERSION = "version"  # of the split rules that the form was opened with
+_RULES_CHANGED = LazyMessage(
+    "Nothing was saved: somebody else has saved other rules since you opened this page. What you have entered is still "
+    "here. Open the page once more in another tab to compare."
+)
 _RULES_VALID = LazyMessage("The rules are valid. Nothing was saved; see below what they mean.")
 
 
@@ -87,12 +93,14 @@ class OneAccountParts:
         *,
         tried: SplitRules | None = None,
         tried_as_text: bool = False,
+        tried_at: str = "",
         areas: Sequence[AreaFinding] = (),
         dialect: Sequence[DialectFinding] = (),
     ) -> HTMLResponse:
         """Return the page of an account; ``tried`` are split rules to show instead of the stored ones.
 
         ``tried_as_text``: they came from the form with text instead of from that with the table, and are not saved.
+        ``tried_at`` is the version of the stored ones when their form was opened.
         ``areas`` and ``dialect``: the findings of a check of the gateway that was just made.
         """
         page = await read_account_page(self._services, account, tried)
@@ -112,6 +120,7 @@ class OneAccountParts:
             lost=CONSEQUENCES,
             split_modes=MODES,
             no_seller=SellerRow(),
+            tried_at=tried_at,
             tried_form=None if tried is None else "text" if tried_as_text else "table",
             **vars(page),
         )
@@ -181,8 +190,18 @@ class OneAccountParts:
         account, fields = await self.find_account(staff, account_id), await _read_fields(request)
         rules = _read_split_rules(staff, account, fields)
         if text_of(fields, "do") == "check":
-            return await self.render(staff, account, Flash(_RULES_VALID), tried=rules, tried_as_text="rules" in fields)
+            return await self.render(
+                staff,
+                account,
+                Flash(_RULES_VALID),
+                tried=rules,
+                tried_as_text="rules" in fields,
+                tried_at=text_of(fields, _VERSION),
+            )
         stored = rules.model_dump(mode="json") if rules.on else None
+        # One value, in which changed fields cannot be told apart as those of the options can.
+        if text_of(fields, _VERSION) not in ("", rules_version(account)) and not is_saved_anyway(fields):
+            raise http_error(409, "RULES_CHANGED", staff.translation, _RULES_CHANGED, fields={ANYWAY: _RULES_CHANGED})
         return await self._change(staff, account, AccountChange({"split_rules": stored}))
 
     async def _change(
