@@ -8,7 +8,7 @@ from zipfile import is_zipfile
 import pytest
 from playwright.async_api import Browser, expect
 
-from app.core.vocabulary import State
+from app.core.vocabulary import Kind, State
 from tests.commands.books import operation
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient
@@ -164,6 +164,25 @@ async def test_row_opens_its_payment_in_a_tab_of_its_own_by_control_and_click(
             # What lies in a row still works.
             await frame.get_by_role("button", name="Copy the gateway order ID").click()
             assert await path_of(frame) == path
+
+
+@one_database
+async def test_large_sums_leave_room_for_all_columns(browser: Browser, staff_client: StaffClient) -> None:
+    amount = Decimal("9999999.99")
+    paid = operation(amount=amount, details={"card_mask": "555555******4444"})
+    refunded = operation(Kind.REFUND, amount=Decimal("1.00"))
+    for number in (1, 2):
+        await staff_client.payment(
+            number, amount=amount, wallet="applepay", channel="default-channel", operations=[paid, refunded]
+        )
+    async with dashboard_of(browser, staff_client.app, "/payments") as (page, frame):
+        await page.evaluate("setLocale('uk')")
+        await sign_in(page, staff_client.token())
+        beside = await page.evaluate("() => innerWidth - document.querySelector('iframe').clientWidth")
+        await page.set_viewport_size({"width": 763 + beside, "height": 900})
+        await expect(frame.get_by_role("row")).to_have_count(3)
+        html = frame.locator("html")
+        assert await html.evaluate("html => [html.clientWidth, html.scrollWidth]") == [763, 763]
 
 
 @pytest.mark.long
