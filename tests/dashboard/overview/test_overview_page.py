@@ -206,6 +206,9 @@ async def test_what_needs_somebody_is_told_with_the_newest(staff_client: StaffCl
     assert 'href="/attention?what=mismatch"' in page
     assert f'href="/payments/{7:032x}"' in page
     assert "Order 1007" in page
+    assert "×" not in page
+    await staff_client.payment(8, problem="And at this one.")
+    assert ">×&nbsp;2<" in (await staff_client.see("/")).text  # a number alone in a line says nothing
 
 
 @one_database
