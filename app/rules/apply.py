@@ -8,8 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from app.core.payment import Operation, Payment, PaymentAggregate
-from app.core.vocabulary import Flow, Kind, State
-from app.i18n.messages import gettext_noop
+from app.core.vocabulary import Kind, State
 from app.rules.balance import balance, is_overdrawn, status_of, update_booking
 from app.rules.decision_context import DecisionContext, enqueue_note, flag_unexplained, raise_problem, report_operation
 from app.rules.details import Details, payment_method_to_row, update_details
@@ -46,7 +45,7 @@ from app.rules.observation import (
     normalize_observation,
     posting_order,
 )
-from app.rules.page_cancellation import PAGE_CLOSED, is_retried_until_confirmed, reason_of_closing
+from app.rules.page_cancellation import conclude_cancellations, is_retried_until_confirmed, reason_of_closing
 from app.rules.problems import (
     cause_of_dispute,
     cause_of_mismatch,
@@ -54,20 +53,11 @@ from app.rules.problems import (
     clear_mismatches,
     clear_problem,
     clear_returned_money,
-    has_mismatch,
 )
 from app.rules.references import reference_of_note, reference_of_problem
 from app.rules.released_rest import correct_released_rest, report_released_rest, take_over_release
 from app.rules.saved_cards import update_cards
 from app.rules.subscription import is_of_unknown_payment
-
-_UNCLEAR = gettext_noop(
-    "The gateway reports something that was not requested for this payment: check the payment's problem first"
-)
-_TOO_LATE = gettext_noop("The shopper paid before the payment could be cancelled: refund it instead")
-_RESERVED_FIRST = gettext_noop(
-    "The shopper paid before the payment could be cancelled: cancel the authorization instead"
-)
 
 
 def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observation], context: DecisionContext) -> None:
@@ -99,7 +89,7 @@ def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observatio
     report_released_rest(aggregate, context)
     clear_overdrawn_by_others(aggregate, context.now)
     clear_partial_release(aggregate, context.now)
-    _conclude_cancellation(aggregate, context)
+    conclude_cancellations(aggregate, context)
     _wake_next_operation(aggregate, context.now)
 
 
@@ -132,7 +122,7 @@ def conclude(
         report_dispute(aggregate, operation, context)
     elif event is not None:
         report_operation(aggregate, operation, event, context, amount=operation.amount, message=message)
-    _conclude_cancellation(aggregate, context)
+    conclude_cancellations(aggregate, context)
     _wake_next_operation(aggregate, context.now)
 
 
@@ -349,30 +339,6 @@ def _book(aggregate: PaymentAggregate, operation: Operation, context: DecisionCo
     """Update the booking of an operation, for the daily sums, and the status of the payment, for the payment list."""
     update_booking(aggregate.payment, operation, context.arrived_at or context.now)
     aggregate.payment.status = status_of(aggregate.payment.flow, aggregate.operations)
-
-
-def _conclude_cancellation(aggregate: PaymentAggregate, context: DecisionContext) -> None:
-    """Conclude cancellations from the payment's state: the gateway has no record of a cancellation itself."""
-    create, unclear = aggregate.create, has_mismatch(aggregate.payment)
-    if (not create.state.final and not unclear) or create.inferred:
-        return
-    for operation in aggregate.operations:
-        if operation.kind is not Kind.CANCEL or operation.state.final:
-            continue
-        if create.state is State.FAILURE:
-            operation.state = State.SUCCESS
-            operation.message = PAGE_CLOSED
-        elif not create.state.final:
-            operation.state = State.FAILURE
-            operation.message = _UNCLEAR
-        else:
-            operation.state = State.FAILURE
-            operation.message = _TOO_LATE if aggregate.payment.flow is Flow.CHARGE else _RESERVED_FIRST
-        operation.updated_at = context.now
-        end_look_ups(operation)
-        event = event_type_of(Kind.CANCEL, aggregate.payment.flow, operation.state)
-        if event is not None:
-            report_operation(aggregate, operation, event, context, amount=operation.amount, message=operation.message)
 
 
 def _wake_next_operation(aggregate: PaymentAggregate, now: datetime) -> None:

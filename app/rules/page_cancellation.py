@@ -3,7 +3,7 @@
 The cancellation is an operation like any other: journaled, sent one at a time, and concluded from the outcome of the
 payment. Saleor receives events of the payment only, with the reason that is written here. A cancellation moves no
 money, so it may be sent again once a look-up has shown that the page is still open; a page that must not be paid
-counts as closed only when the gateway confirms it.
+counts as closed only when the gateway confirms it. What Saleor or staff asked to cancel ends in the same way.
 """
 
 from collections.abc import Mapping
@@ -11,12 +11,14 @@ from datetime import datetime, timedelta
 
 from app.core.payment import Operation, Payment, PaymentAggregate
 from app.core.request import RequestDetails
-from app.core.vocabulary import CloseReason, Kind, Origin, State
+from app.core.vocabulary import CloseReason, Flow, Kind, Origin, State
 from app.i18n.messages import gettext_noop
 from app.rules.balance import ZERO, is_in_flight
+from app.rules.decision_context import DecisionContext, report_operation
 from app.rules.due import end_look_ups, make_due, start_call
-from app.rules.mapper import Observation
+from app.rules.mapper import Observation, event_type_of
 from app.rules.observation import Observations
+from app.rules.problems import has_mismatch
 from app.rules.schedule import Schedule
 
 CANCELLED = "6007"  # gateway interface, 7: the status code of a payment that was cancelled before it was paid
@@ -85,6 +87,14 @@ _BY_SENTENCE: Mapping[str, CloseReason] = {
 _NO_SUCH_PAGE = gettext_noop("The gateway has no such payment: there was no page to close")
 _STILL_OPEN = gettext_noop("The gateway did not close the page before it expired")
 _NOT_YET = gettext_noop("The gateway has not closed the page yet: the app will ask again")
+
+_UNCLEAR = gettext_noop(
+    "The gateway reports something that was not requested for this payment: check the payment's problem first"
+)
+_TOO_LATE = gettext_noop("The shopper paid before the payment could be cancelled: refund it instead")
+_RESERVED_FIRST = gettext_noop(
+    "The shopper paid before the payment could be cancelled: cancel the authorization instead"
+)
 
 LOST_PAGE = "close-lost-page"
 REPLACED_BY = "replaced-by-"
@@ -207,3 +217,27 @@ def reason_of_closing(aggregate: PaymentAggregate, seen: Observation) -> str | N
 def _end_closing(closing: Operation, state: State, message: str, now: datetime) -> None:
     closing.state, closing.message, closing.updated_at = state, message, now
     end_look_ups(closing)
+
+
+def conclude_cancellations(aggregate: PaymentAggregate, context: DecisionContext) -> None:
+    """Conclude cancellations from the payment's state: the gateway has no record of a cancellation itself."""
+    create, unclear = aggregate.create, has_mismatch(aggregate.payment)
+    if (not create.state.final and not unclear) or create.inferred:
+        return
+    for operation in aggregate.operations:
+        if operation.kind is not Kind.CANCEL or operation.state.final:
+            continue
+        if create.state is State.FAILURE:
+            operation.state = State.SUCCESS
+            operation.message = PAGE_CLOSED
+        elif not create.state.final:
+            operation.state = State.FAILURE
+            operation.message = _UNCLEAR
+        else:
+            operation.state = State.FAILURE
+            operation.message = _TOO_LATE if aggregate.payment.flow is Flow.CHARGE else _RESERVED_FIRST
+        operation.updated_at = context.now
+        end_look_ups(operation)
+        event = event_type_of(Kind.CANCEL, aggregate.payment.flow, operation.state)
+        if event is not None:
+            report_operation(aggregate, operation, event, context, amount=operation.amount, message=operation.message)
