@@ -44,11 +44,7 @@ def read_style(language: str, zone: str) -> SheetStyle:
         raise CommandFailed(f"--language: {language!r} is none of {', '.join(LANGUAGES)}", status=2)
     found = zone_named(zone)
     if found is None:
-        raise CommandFailed(
-            f"--time-zone: this machine knows no time zone {zone!r}: write it like Europe/Kyiv, or install its "
-            "package tzdata, or a newer one",
-            status=2,
-        )
+        raise CommandFailed(f"--time-zone: {zone!r} is not a time zone: write it like Europe/Kyiv", status=2)
     return SheetStyle(translation(language), found)
 
 

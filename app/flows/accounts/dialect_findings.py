@@ -6,12 +6,11 @@ Found harmlessly: by calls that cannot move money, by new notifications, and by 
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import ROUND_UP, Decimal
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -151,8 +150,7 @@ def _times_without_zone(notification: StoredNotification) -> Iterator[datetime]:
 def _name_of(offset: timedelta, now: datetime) -> str | None:
     """Return a time zone with that distance from UTC now; None for one that few zones have."""
     for zone in _ZONES:
-        with suppress(ZoneInfoNotFoundError):  # a system whose database of zones lacks it
-            if now.astimezone(ZoneInfo(zone)).utcoffset() == offset:
-                return zone
+        if now.astimezone(ZoneInfo(zone)).utcoffset() == offset:
+            return zone
     hours, rest = divmod(offset, timedelta(hours=1))
     return None if rest else f"Etc/GMT{-hours:+d}"  # the names of these zones have the opposite sign

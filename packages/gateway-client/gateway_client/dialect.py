@@ -7,7 +7,6 @@ at gateways of this interface (gateway facts). An account chooses one of the two
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from datetime import UTC, tzinfo
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
@@ -105,9 +104,9 @@ class Dialect:
         return replace(known, **{name: types[name](value) for name, value in changes.items() if value is not None})
 
     @property
-    def zone(self) -> tzinfo:
-        """The zone of times without one. UTC needs no database of zones, which a small system may lack."""
-        return UTC if self.time_zone == "UTC" else ZoneInfo(self.time_zone)
+    def zone(self) -> ZoneInfo:
+        """The zone of times without one."""
+        return ZoneInfo(self.time_zone)
 
     @property
     def capture_path(self) -> str:
