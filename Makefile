@@ -71,9 +71,9 @@ $(STAMP): pyproject.toml requirements-dev.txt $(wildcard packages/*/pyproject.to
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation $(PACKAGES:%=-e packages/%) -e .
 	@touch $@
 
-# Drivers are named in a database's address and form parsing is called by FastAPI: neither is imported. starlette and
-# pydantic_core are the ground on which fastapi and pydantic, which we do declare, stand.
-NOT_ODD := DEP002=aiosqlite|psycopg|python-multipart,DEP003=starlette|pydantic_core
+# Drivers are named in a database's address, form parsing is called by FastAPI and time zones are data: none is imported.
+# starlette and pydantic_core are the ground on which fastapi and pydantic, which we do declare, stand.
+NOT_ODD := DEP002=aiosqlite|psycopg|python-multipart|tzdata,DEP003=starlette|pydantic_core
 
 .PHONY: check
 check: $(STAMP) ## Formatting, lint, types, who may import whom, and what is declared
