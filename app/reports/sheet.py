@@ -8,7 +8,7 @@ import asyncio
 import csv
 import io
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, tzinfo
 from decimal import Decimal
@@ -131,12 +131,12 @@ async def sheet_bytes(
         return
     with _temporary_folder() as folder:
         path = folder / "sheet.xlsx"
-        book = _Book(path, style)
-        async for rows in batches:
+        with closing(_Book(path, style)) as book:
+            async for rows in batches:
+                with _explained():
+                    book.add(rows)
             with _explained():
-                book.add(rows)
-        with _explained():
-            await asyncio.to_thread(book.close)
+                await asyncio.to_thread(book.finish)
         with path.open("rb") as file:
             while piece := await asyncio.to_thread(file.read, _PIECE_SIZE):
                 yield piece
@@ -213,5 +213,12 @@ class _Book:
             case date():
                 self._sheet.write_datetime(self._rows, column, cell, self._day)
 
-    def close(self) -> None:
+    def finish(self) -> None:
+        """Write the file, of which only the rows were written so far."""
         self._book.close()
+
+    def close(self) -> None:
+        """Close the rows of a file that was not finished: the library keeps them open."""
+        for sheet in self._book.worksheets():
+            with suppress(OSError):  # what waits to be written has no space either
+                sheet.row_data_fh.close()

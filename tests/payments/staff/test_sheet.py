@@ -1,6 +1,7 @@
 """Files for spreadsheets hold numbers, dates and text, and no text is computed."""
 
 import errno
+import gc
 import os
 import re
 import tempfile
@@ -55,9 +56,24 @@ async def test_a_disk_that_takes_no_file_is_said(tmp_path: Path, monkeypatch: py
             with pytest.raises(SheetError, match=words):
                 await xlsx(SheetStyle(), ROW, ROW)
         assert next(os.walk(tmp_path))[1:] == ([], [])
+    gc.collect()  # a file that is still open would be told of here
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
     with pytest.raises(SheetError, match="No such file or directory"):
         await xlsx(SheetStyle(), ROW)
+
+
+async def test_a_file_that_nobody_waits_for_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The browser has gone, while the rows are read."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+    async def broken_off() -> AsyncIterator[Sequence[Row]]:
+        yield [ROW, ROW]
+        raise ConnectionError
+
+    with pytest.raises(ConnectionError):
+        await anext(sheet_bytes(broken_off(), SheetForm.XLSX, SheetStyle()))
+    gc.collect()
+    assert next(os.walk(tmp_path))[1:] == ([], [])
 
 
 def test_csv_is_written_as_the_language_reads_it() -> None:
