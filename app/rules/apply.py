@@ -21,6 +21,7 @@ from app.rules.external_operations import (
     flag_made_after_all,
     flag_other_payment,
     flag_overdrawn,
+    flag_rounded_by_saleor,
     is_more_than_left,
     leaves_rest,
     new_external_operation,
@@ -273,7 +274,9 @@ def _take_over(aggregate: PaymentAggregate, operation: Operation, transition: Tr
 def _flag_consequences(
     aggregate: PaymentAggregate, operation: Operation, before: State, context: DecisionContext
 ) -> None:
-    """Show staff what the new state of an operation means for the money of the others."""
+    """Show staff what the new state of an operation means for the money of the others, and for Saleor's amounts."""
+    if operation.state is State.SUCCESS:
+        flag_rounded_by_saleor(aggregate, operation, context.now)
     if operation.kind is Kind.DISPUTE:
         report_dispute(aggregate, operation, context)
     elif before is State.FAILURE and operation.state is State.SUCCESS:

@@ -20,6 +20,11 @@ def smallest_unit(currency: str, *amounts: Decimal) -> Decimal:
     return _WHOLE if whole else CENT
 
 
+def rounded_by_saleor(amount: Decimal, currency: str) -> Decimal:
+    """Return what Saleor records of an amount that is reported to it (Saleor contract, A.7)."""
+    return amount.quantize(Decimal(1).scaleb(-get_currency_precision(currency)))
+
+
 def fraction_message(amount: Decimal, currency: str) -> LazyMessage | None:
     """Return why an amount is finer than its currency; None if it is not."""
     if not amount % smallest_unit(currency):

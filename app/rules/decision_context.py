@@ -10,11 +10,12 @@ from app.core.vocabulary import Kind, Origin
 from app.i18n.messages import Money
 from app.rules.balance import ZERO, balance
 from app.rules.event_queue import enqueue
-from app.rules.issues import Issue, IssueCode, has_code, is_stored
+from app.rules.issues import Issue, IssueCode
 from app.rules.observation import UnexplainedMoney
 from app.rules.problems import Cause, add_problem, cause_of_mismatch
 from app.rules.references import ensure_reference, reference_of_problem
 from app.rules.schedule import Schedule
+from app.rules.stored_issues import has_code, is_stored
 from saleor_app_sdk.responses import EventType
 
 

@@ -8,6 +8,7 @@ from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import EXTERNAL_KEY_PREFIX, GIVES_A_PAYOUT_BACK, Flow, Kind, Origin, State
 from app.i18n.messages import Money
 from app.rules.balance import ZERO, balance, is_in_flight, is_overdrawn
+from app.rules.currencies import rounded_by_saleor
 from app.rules.decision_context import DecisionContext, raise_problem
 from app.rules.dialects import keeps_rest
 from app.rules.due import look_up_order_after
@@ -140,6 +141,17 @@ def flag_overdrawn(aggregate: PaymentAggregate, operation: Operation, now: datet
     if is_overdrawn(aggregate.payment.flow, aggregate.operations):
         issue, cause = _overdrawing(operation)
         raise_problem(aggregate, issue, now, cause=cause)
+
+
+def flag_rounded_by_saleor(aggregate: PaymentAggregate, operation: Operation, now: datetime) -> None:
+    """Show staff an amount that others have moved, or the payer has chosen, and that is no amount in Saleor (8)."""
+    rounded = rounded_by_saleor(operation.amount, operation.currency)
+    is_chosen_here = operation.kind is not Kind.CREATE and is_ours(operation)
+    if is_chosen_here or rounded == operation.amount or not aggregate.payment.is_known_to_saleor:
+        return
+    sums = {"sum": Money(operation.amount, operation.currency), "rounded": Money(rounded, operation.currency)}
+    issue = Issue(IssueCode.ROUNDED_BY_SALEOR, what=operation.kind, **sums)
+    raise_problem(aggregate, issue, now, cause=cause_of_mismatch(issue, operation.id, operation.operation_id or ""))
 
 
 def flag_overdrawn_by_others(aggregate: PaymentAggregate, now: datetime) -> None:

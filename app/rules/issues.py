@@ -42,6 +42,7 @@ class IssueCode(StrEnum):
     SECOND_PAYMENT = "second_payment"
     UNEXPLAINED_MONEY = "unexplained_money"
     OVERDRAWN = "overdrawn"
+    ROUNDED_BY_SALEOR = "rounded_by_saleor"
     REST_NOT_RELEASED = "rest_not_released"
     GRANT_CHANGED = "grant_changed"
     UNREADABLE_RECORDS = "unreadable_records"
@@ -135,33 +136,6 @@ def issue_from_json(stored: Mapping[str, Any]) -> Issue | None:
     return Issue(code, **{name: _fact_from_json(fact) for name, fact in stored["facts"].items()})
 
 
-def has_code(stored: Mapping[str, Any]) -> bool:
-    """Return True when a version with codes has stored an issue."""
-    return "code" in stored
-
-
-def stored_message(stored: Mapping[str, Any]) -> LazyMessage:
-    """Return the sentence of a stored issue, whichever version has stored it."""
-    issue = issue_from_json(stored)
-    return LazyMessage.from_json(stored) if issue is None else issue.message
-
-
-def is_stored(issue: Issue, stored: Mapping[str, Any]) -> bool:
-    """Return True when ``stored`` is this issue; a version without codes has stored it as a sentence with values."""
-    known = issue_from_json(stored)
-    if known is not None:
-        return known == issue
-    values = {name: value for name, value in stored["values"].items() if not _is_sentence(value)}
-    facts = {name: _fact_to_json(fact) for name, fact in issue.facts.items()}
-    return _EARLIER.get(stored["message"]) is issue.code and all(
-        facts.get(name) == value for name, value in values.items()
-    )
-
-
-def _is_sentence(value: object) -> bool:
-    return isinstance(value, Mapping) and "message" in value
-
-
 def _in_words(fact: IssueFact | None) -> Value:
     match fact:
         case Kind():
@@ -249,6 +223,10 @@ _TEXTS: Mapping[IssueCode, str] = {
         "The gateway reports a %(what)s of %(sum)s that was not requested here, and this payment had not enough left "
         "for it: nothing of it is reported to Saleor. Compare this payment with the merchant portal, and settle the "
         "%(what)s by hand."
+    ),
+    IssueCode.ROUNDED_BY_SALEOR: gettext_noop(
+        "The gateway reports a %(what)s of %(sum)s, but amounts in this currency have no decimals in Saleor, which may "
+        "show %(rounded)s. Allow for the difference in your accounts."
     ),
     IssueCode.REST_NOT_RELEASED: gettext_noop(
         "More of this authorization was charged after the rest should have been released: this gateway keeps the rest. "
@@ -370,31 +348,5 @@ _TEXTS: Mapping[IssueCode, str] = {
     IssueCode.RECORDS_NOT_PROVIDED: gettext_noop("The gateway did not provide its records: %(said)s"),
     IssueCode.COMPARISON_FAILED: gettext_noop(
         "Something went wrong in the app: the operator can find out what in its log."
-    ),
-}
-
-# What versions before the codes have stored of mismatches. These sentences are data: they never change with the texts.
-_EARLIER: Mapping[object, IssueCode] = {
-    "The gateway reports a different point of sale (%(pos_id)s) from the one where this payment was made.": (
-        IssueCode.OTHER_POINT_OF_SALE
-    ),
-    "The gateway reports another point of sale (%(pos_id)s) than this payment was made at.": (
-        IssueCode.OTHER_POINT_OF_SALE
-    ),
-    "The gateway reports a different order (%(order)s) from the one that was looked up.": IssueCode.OTHER_ORDER,
-    "The gateway reports another order (%(order)s) than the one that was asked about.": IssueCode.OTHER_ORDER,
-    "The gateway reports %(sum)s, but the payment is in %(currency)s.": IssueCode.OTHER_CURRENCY,
-    "The gateway reports a payment of type %(seen)s, but it was created as %(asked)s.": IssueCode.OTHER_FLOW,
-    "The gateway reports a payment for %(seen)s, but it was made for %(asked)s.": IssueCode.OTHER_FLOW,
-    "The gateway reports %(sum)s, but %(asked)s was requested.": IssueCode.OTHER_AMOUNT,
-    "The gateway reports %(sum)s, but %(asked)s was asked.": IssueCode.OTHER_AMOUNT,
-    "The gateway reports %(sum)s, which is not a valid amount.": IssueCode.INVALID_AMOUNT,
-    "The gateway reports %(sum)s, which is no amount of money.": IssueCode.INVALID_AMOUNT,
-    "The shopper paid %(sum)s, but the payment is in %(currency)s.": IssueCode.PAID_IN_OTHER_CURRENCY,
-    "The gateway first reported %(first)s and now reports %(now)s: compare this payment with the merchant portal.": (
-        IssueCode.FAILED_AFTER_SUCCESS
-    ),
-    "The gateway said %(first)s first and now says %(now)s: compare this payment with the merchant portal.": (
-        IssueCode.FAILED_AFTER_SUCCESS
     ),
 }

@@ -43,7 +43,8 @@ from app.core.payment import Operation, Payment, Problem, SaleorEvent
 from app.core.text import fit_text
 from app.core.vocabulary import State
 from app.i18n.messages import LazyMessage
-from app.rules.issues import Issue, IssueCode, is_stored, stored_message, while_disputed
+from app.rules.issues import Issue, IssueCode, while_disputed
+from app.rules.stored_issues import is_stored, stored_message
 
 _MAX_PROBLEMS = 20  # of a payment: nobody reads more, and there is no limit to the mismatches in gateway records
 _MAX_TEXT_LENGTH = 4000  # characters, of all messages of one payment

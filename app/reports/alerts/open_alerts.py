@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from app.core.alerts import ACCOUNT_ALERTS, NOTIFICATION_ALERTS, PAYMENT_ALERTS, AlertKind
 from app.reports.alerts.turned_away import ClosedChannel, closed_channels, recently_refused
-from app.rules.issues import stored_message
+from app.rules.stored_issues import stored_message
 from app.services import Services
 from app.store.attention import (
     MAX_COUNTED,

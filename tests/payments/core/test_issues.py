@@ -12,8 +12,9 @@ from app.core.vocabulary import Flow, Kind, State
 from app.i18n.messages import LazyMessage, Money, Verbatim
 from app.rules import issues
 from app.rules.decision_context import raise_problem
-from app.rules.issues import Issue, IssueCode, IssueFact, is_stored, issue_from_json, stored_message
+from app.rules.issues import Issue, IssueCode, IssueFact, issue_from_json
 from app.rules.problems import acknowledge, add_problem, cause_of_mismatch, open_problems
+from app.rules.stored_issues import is_stored, stored_message
 from tests.payments.aggregates import NOON, an_aggregate
 
 HUNDRED, NINETY = Money(Decimal("100.00"), "UAH"), Money(Decimal("90.00"), "UAH")
@@ -24,7 +25,7 @@ FACTS: dict[str, IssueFact] = {
     "what": Kind.REFUND, "since": datetime(2026, 11, 21, 12, tzinfo=UTC), "pos_id": "p", "order": "o",
     "currency": "USD", "seen": "auth", "method": "gift", "type": "CHARGE_SUCCESS", "code": "INVALID",
     "refunded": HUNDRED, "disputed": NINETY, "total": HUNDRED, "to_pay": NINETY, "others": "one, two",
-    "number": "42", "excess": NINETY, "left": NINETY, "payment": "p",
+    "number": "42", "excess": NINETY, "left": NINETY, "payment": "p", "rounded": NINETY,
 }  # fmt: skip
 
 
