@@ -12,9 +12,9 @@ from app.flows.reconciliation.compare import find_differences
 from app.flows.reconciliation.entries import entries_of
 from app.rules.problems import problem_text
 from app.store.tables import DiscrepancyKind, ProductsForm
-from integration_base_tests.loopback import ReceivedRequest, Reply, json_reply, text_reply
+from integration_base_tests.loopback import HangUp, ReceivedRequest, Reply, json_reply, text_reply
 from tests.payments.baskets import line, taxed
-from tests.payments.fake_gateway import operation, payment
+from tests.payments.fake_gateway import action_of, operation, payment, refusal_reply
 from tests.payments.fake_saleor import amounts
 from tests.payments.reconciliation import books
 from tests.payments.shop import TOTAL, Shop, source_object
@@ -167,6 +167,37 @@ class TestARefundOfEverything:
         await capture(held, "100.00", "first")
         await capture(held, "469.50", "second")
         assert (await self.refund(held, TOTAL, "all")).json["refund_amount"] == Decimal(TOTAL)
+
+    @pytest.mark.law(3, 8)
+    @pytest.mark.parametrize(
+        ("kind", "by_others"), [("refund", "30.00"), ("capture", "200.00")], ids=["less is left", "more is charged"]
+    )
+    async def test_names_it_where_others_acted_while_it_waited_for_its_turn(
+        self, held: Shop, kind: str, by_others: str
+    ) -> None:
+        """What the gateway would give back without an amount is not what staff asked for, and not what is recorded."""
+        await capture(held, "100.00", "first")
+        held.gateway.will_answer(HangUp())
+        await held.request_action("CANCEL", "469.50", "the rest")
+        assert (await held.request_action("REFUND", "100.00", "all")).result is None
+        await held.notify(operation(kind, held.order_id, by_others, operation_id="portal"))
+        held.gateway.will_answer(refusal_reply("Too much", "4139"))
+        await held.pass_time(hours=6)
+        (call,) = (request for request in held.gateway.requests if action_of(request) == "refund")
+        assert call.json["refund_amount"] == Decimal(100)
+        assert held.saleor.reported_types.count("REFUND_FAILURE") == 1
+        assert (await held.operation(Kind.REFUND)).state is State.FAILURE
+
+    async def test_names_none_where_nobody_acted_while_it_waited_for_its_turn(self, held: Shop) -> None:
+        await capture(held, "100.00", "first")
+        held.gateway.will_answer(HangUp())
+        await held.request_action("CANCEL", "469.50", "the rest")
+        await held.request_action("REFUND", "100.00", "all")
+        held.gateway.will_answer(json_reply(operation("refund", held.order_id, "100.00", operation_id="all")))
+        await held.pass_time(hours=6)
+        (call,) = (request for request in held.gateway.requests if action_of(request) == "refund")
+        assert "refund_amount" not in call.json
+        assert (await held.operation(Kind.REFUND)).state is State.SUCCESS
 
     async def test_of_which_less_was_left_than_anybody_had_told_us_is_put_to_people(self, paid_shop: Shop) -> None:
         """Somebody has refunded 69.50 in the portal, and its notification was lost (8)."""

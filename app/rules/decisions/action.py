@@ -34,6 +34,7 @@ from app.rules.page_cancellation import sentence_for_earlier_version
 from app.rules.problems import cause_of_mismatch
 from app.rules.references import ensure_reference, reference_of_request
 from app.rules.refusal import RefusalCode, RefusalError
+from app.rules.requests.operation import is_full_refund
 from app.rules.responses import action_response
 from app.rules.split.planning import for_capture, for_refund, requested_shares
 from saleor_app_sdk.responses import ActionResponse, AvailableAction
@@ -266,7 +267,8 @@ def _new_operation(
         )
         if request.charge_id is None:  # a later charge has neither shares nor products of its own
             details = _division(aggregate, step, request)
-            details = replace(details, is_full=_is_full_refund(aggregate, step.kind, step.amount, current))
+            is_full = step.kind is Kind.REFUND and is_full_refund(aggregate.payment, step.amount, aggregate.operations)
+            details = replace(details, is_full=is_full)
     except RefusalError as refusal:
         if refusal.code is not RefusalCode.NOT_POSSIBLE or request.by is not None:
             raise
@@ -310,17 +312,6 @@ def _division(aggregate: PaymentAggregate, step: Step, request: ActionRequest) -
             return for_refund(aggregate, step.amount, request)
         case _:
             return RequestDetails()
-
-
-def _is_full_refund(aggregate: PaymentAggregate, kind: Kind, amount: Decimal, current: Balance) -> bool:
-    """Return whether a refund takes all of a payment at once, as the gateway counts it (gateway interface, 5).
-
-    False where the gateway may count otherwise: several charges of one authorization, or a fee that the payer bore.
-    """
-    captures = [operation for operation in aggregate.operations if operation.kind is Kind.CAPTURE]
-    if kind is not Kind.REFUND or len(captures) > 1 or aggregate.payment.account.payer_fee_percent is not None:
-        return False
-    return amount == current.charged  # a refund that is possible: so nothing was given back yet, by anybody
 
 
 def _gateway_comment(reason: str) -> str:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from decimal import Decimal
 
 from app.core.fact import Fact
 from app.core.payment import Operation, PaymentAggregate
@@ -31,6 +32,7 @@ from app.rules.problems import (
     has_mismatch,
 )
 from app.rules.refusal import RefusalError
+from app.rules.requests.operation import is_full_refund
 from app.rules.split.planning import recompute_shares, requested_shares
 from gateway_client.errors import GatewayError
 
@@ -138,11 +140,7 @@ class TurnCame(Fact["PaymentAggregate | None"]):
             conclude(aggregate, operation, State.FAILURE, context, message=refusal.message)
             return None
         operation.shares = requested_shares(operation)
-        if operation.kind is Kind.VOID and current.reserved:
-            # It releases all that is left, which is more if what it waited for has failed.
-            operation.amount = current.reserved
-            details = replace(operation.requested, amount=current.reserved)
-            operation.request = details.write(aggregate.payment.order_id, operation.currency)
+        _update_whole(aggregate, operation, current.reserved)
         start_call(operation, context.schedule, context.now)
         return aggregate
 
@@ -158,6 +156,23 @@ class ExpectationChanged(Fact[None]):
         create = aggregate.create
         if has_mismatch(aggregate.payment) and not create.state.final and create.next_poll_at is None:
             make_due(create, self.now)
+
+
+def _update_whole(aggregate: PaymentAggregate, operation: Operation, reserved: Decimal) -> None:
+    """Update what takes all that is left, whatever it was requested for: others may have acted while it waited.
+
+    A void releases more if what it waited for has failed. A refund stays over the sum that was requested, and names it
+    where that is not all any more.
+    """
+    details, others = operation.requested, [known for known in aggregate.operations if known is not operation]
+    if operation.kind is Kind.VOID and reserved:
+        operation.amount = reserved
+        details = replace(details, amount=reserved)
+    elif details.is_full and not is_full_refund(aggregate.payment, operation.amount, others):
+        details = replace(details, is_full=False)
+    else:
+        return
+    operation.request = details.write(aggregate.payment.order_id, operation.currency)
 
 
 def _conclude_from_silence(

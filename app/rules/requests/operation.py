@@ -1,9 +1,12 @@
 """The request to the gateway for a capture, a void or a refund, from its stored operation alone. Pure."""
 
+from collections.abc import Sequence
+from decimal import Decimal
 from typing import TypeAlias
 
 from app.core.payment import Operation, Payment
 from app.core.vocabulary import Kind
+from app.rules.balance import balance
 from app.rules.dialects import dialect_of
 from app.rules.split.planning import split_items_of
 from app.store.tables import MerchantAccount
@@ -63,6 +66,19 @@ def operation_request(
             )
         case _:
             raise ValueError(f"a {operation.kind.value} has no request")
+
+
+def is_full_refund(payment: Payment, amount: Decimal, others: Sequence[Operation]) -> bool:
+    """Return whether a refund takes all of a payment at once, as the gateway counts it (gateway interface, 5).
+
+    False where the gateway may count otherwise: several charges of one authorization, or a fee that the payer bore.
+    ``others`` are all other operations of the payment.
+    """
+    captures = [operation for operation in others if operation.kind is Kind.CAPTURE]
+    if len(captures) > 1 or payment.account.payer_fee_percent is not None:
+        return False
+    current = balance(payment.flow, others)
+    return amount == current.charged == current.refundable  # nothing was given back yet, by anybody
 
 
 def _is_without_amount(refund: Operation, account: MerchantAccount) -> bool:
