@@ -39,14 +39,14 @@ from app.rules.requests.direct import (
     check_sealed_accepted,
     plan_direct,
 )
-from app.rules.requests.payment import Terms, card_owner_of, check_names, plan_hosted, terms_of
+from app.rules.requests.payment import Terms, card_owner_of, check_names, no_account_refusal, plan_hosted, terms_of
 from app.rules.requests.storefront import is_direct_payment
 from app.rules.responses import error_data, session_refusal_response, session_response
 from app.rules.split.planning import requested_shares
 from app.services import Services
 from app.store.aggregates import ByTransaction, SameDebt
 from app.store.installations import OpenInstallation
-from app.store.repository import NewPayment, PaymentInOtherStoreError, PaymentNotFoundError
+from app.store.repository import AccountGoneError, NewPayment, PaymentInOtherStoreError, PaymentNotFoundError
 from app.store.tables import MerchantAccount, SavedCard
 from gateway_client.client import GatewayClient
 from gateway_client.models.payments import Creation, DirectPayment, HostedPayment
@@ -173,9 +173,10 @@ async def _record_intent(
 ) -> PaymentAggregate | None:
     """Commit the intent before the gateway is called (laws of money, 1); return the payment.
 
-    None when another delivery of the same webhook was faster (4). Raises RefusalError when another attempt covers the
-    same debt (12), decided with all attempts locked, and PaymentInOtherStoreError. Raises TimeoutError: an intent that
-    is not recorded in time is not sent, because the webhook has been answered otherwise by then (11).
+    None when another delivery of the same webhook was faster (4). Raises RefusalError when the account is gone, or
+    another attempt covers the same debt (12), decided with all attempts locked; and PaymentInOtherStoreError. Raises
+    TimeoutError: an intent that is not recorded in time is not sent, because the webhook has been answered otherwise by
+    then (11).
     """
     now, terms, request, saved_card = services.now(), plan.terms, plan.request, plan.saved_card
     payment = Payment(
@@ -204,8 +205,11 @@ async def _record_intent(
 
     creation, debt = creation_intent(services, request, payment), debt_of(installation, event)
     new = NewPayment(payment, creation, debt, AttemptBegun(event.source), reject_if_elsewhere=True)
-    async with asyncio.timeout(deadline.left):
-        return await services.payments.begin(new)
+    try:
+        async with asyncio.timeout(deadline.left):
+            return await services.payments.begin(new)
+    except AccountGoneError:  # deleted by another process, while this one still knew it
+        raise no_account_refusal(payment.channel) from None
 
 
 def debt_of(installation: OpenInstallation, event: SessionEvent) -> SameDebt:

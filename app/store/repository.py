@@ -119,6 +119,10 @@ class PaymentNotFoundError(LookupError):
     """No such payment exists."""
 
 
+class AccountGoneError(LookupError):
+    """The merchant account of a new payment was deleted since it was read: nothing is recorded."""
+
+
 class PaymentInOtherStoreError(Exception):
     """Another store has a payment of this transaction: it was begun while this Saleor had another address."""
 
@@ -132,29 +136,35 @@ class PaymentRepository:
     async def begin(self, new: NewPayment) -> PaymentAggregate | None:
         """Commit a payment with the operation about to be requested; None when its transaction was recorded before.
 
-        Raises what ``new.fact`` or ``new.limit`` returns, PaymentInOtherStoreError. If the connection broke during
-        the commit, the contents of the database decide.
+        Raises what ``new.fact`` or ``new.limit`` returns, PaymentInOtherStoreError, AccountGoneError. If the
+        connection broke during the commit, the contents of the database decide.
         """
         insertion = _Insertion(new)
         insert = _insert_all if new.limit is None else _insert_within_limits
         try:
             return _raise_or_return(await self._commit(insert, insertion))
-        except IntegrityError:
-            # Either the same webhook was delivered again, or another store has this order id: tell them apart.
-            made = new.payment
-            if await self.find(ByTransaction(made.installation_id, made.transaction_id)) is None:
-                raise
+        except IntegrityError as error:
+            await self._find_recorded(new.payment, error)
             return None
         except CommitUnknownError:
             log.warning("nobody knows whether an intent is committed: it is tried again, and read if it is there")
         try:
             return _raise_or_return(await self._commit(insert, insertion))
-        except IntegrityError:
-            made = new.payment
-            recorded = await self.find(ByTransaction(made.installation_id, made.transaction_id))
-            if recorded is None:
-                raise
-            return recorded if _is_intent_of(made, recorded) else None
+        except IntegrityError as error:
+            recorded = await self._find_recorded(new.payment, error)
+            return recorded if _is_intent_of(new.payment, recorded) else None
+
+    async def _find_recorded(self, made: Payment, error: IntegrityError) -> PaymentAggregate:
+        """Return the payment that another delivery of the same webhook has recorded.
+
+        Raises AccountGoneError, or ``error``: another store has this order id.
+        """
+        recorded = await self.find(ByTransaction(made.installation_id, made.transaction_id))
+        if recorded is not None:
+            return recorded
+        async with self._database.transaction() as session:
+            account = await session.get(MerchantAccount, made.account_id)
+        raise error if account is not None else AccountGoneError(made.account_id)
 
     async def record(self, which: PaymentSelector, fact: Fact[R]) -> R:
         """Let a fact decide what follows for a payment, under its lock, commit that, and return the fact's answer.
@@ -260,8 +270,11 @@ async def _insert_within_limits(
     accounts = {account.id: account for account in locked.all()}
     answers: list[PaymentAggregate | Exception] = []
     for insertion in many:
-        limit, account = insertion.new.limit, accounts[insertion.new.payment.account_id]
-        currency = insertion.new.payment.currency
+        account = accounts.get(insertion.new.payment.account_id)
+        if account is None:
+            answers.append(AccountGoneError(insertion.new.payment.account_id))
+            continue
+        limit, currency = insertion.new.limit, insertion.new.payment.currency
         too_much = (
             None
             if limit is None

@@ -10,14 +10,14 @@ import pytest
 import sqlalchemy as sa
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from app.core.fact import AttemptFact
+from app.core.fact import AttemptFact, PayoutFact
 from app.core.payment import PaymentAggregate, SaleorEvent, row_id_of
 from app.core.vocabulary import Kind, State
 from app.rules.problems import add_problem, cause_of_mismatch
 from app.store.aggregates import ById, ByOrder, ByTransaction, SameDebt, account_of
 from app.store.database import Database, create_engine
 from app.store.payment_locks import lock_payments
-from app.store.repository import NewPayment, PaymentNotFoundError, PaymentRepository
+from app.store.repository import AccountGoneError, NewPayment, PaymentNotFoundError, PaymentRepository
 from app.store.tables import MerchantAccount
 from tests.db.rows import NOON, a_new_payment, load_by_order, plain, read_raw
 from tests.payments.aggregates import HUNDRED, an_operation
@@ -63,6 +63,31 @@ async def test_intents_are_kept_with_all_that_belongs_to_them(database: Database
             assert found is not None
             assert found.create.id == aggregate.create.id
             assert found.create.shares == {"seller": Decimal("569.50")}
+
+
+class NoLimit(PayoutFact):
+    """A limit that every payout is within."""
+
+    since = NOON
+
+    def decide(self, account: Any, paid_out: Decimal) -> Exception | None:
+        assert account.id != "gone"
+        assert not paid_out
+        return None
+
+
+@pytest.mark.parametrize("limit", [None, NoLimit()], ids=["payment", "payout"])
+async def test_nothing_is_begun_with_an_account_that_is_gone(
+    database: Database, account: MerchantAccount, limit: PayoutFact | None
+) -> None:
+    """The others of the same moment are begun nevertheless."""
+    gone = intent(MerchantAccount(**account.model_dump() | {"id": "gone"}), 2)
+    payments = PaymentRepository(database)
+    begun = [payments.begin(replace(new, limit=limit)) for new in (intent(account, 1), gone, intent(account, 3))]
+    first, refused, third = await asyncio.gather(*begun, return_exceptions=True)
+    assert isinstance(refused, AccountGoneError)
+    assert isinstance(first, PaymentAggregate)
+    assert isinstance(third, PaymentAggregate)
 
 
 @pytest.mark.law(4)

@@ -63,6 +63,22 @@ async def test_shoppers_of_a_channel_without_an_account_are_counted_and_staff_ar
     assert (later.key, later.since, later.count) == (alert.key, alert.since, RECENT + 2)
 
 
+@pytest.mark.law(17)
+async def test_an_account_that_another_process_has_just_deleted_takes_no_payment(
+    shop: Shop, second_process: Shop
+) -> None:
+    """This process still holds the account, for the few seconds in which it asks the database no more."""
+    channel = source_object()["channel"]["slug"]
+    assert await shop.services.accounts.for_channel(shop.installation.id, channel) is not None
+    assert await second_process.services.accounts.remove(shop.account.id)
+    answer = await begin(shop)
+    assert (answer.result, answer.data["errors"][0]["code"]) == ("CHARGE_FAILURE", "CHANNEL_NOT_MAPPED")
+    await turn_away(shop, RECENT - 1, sourceObject=source_object())
+    [alert] = await told(shop)
+    assert alert.count == RECENT
+    assert shop.gateway.requests == []
+
+
 async def test_what_is_not_offered_turns_away_too(shop: Shop) -> None:
     """A storefront that hears "not available" lets nobody begin to pay."""
     for _ in range(RECENT):

@@ -134,13 +134,16 @@ class HostedPlan:
     request: HostedPayment
 
 
+def no_account_refusal(channel: str) -> RefusalError:
+    """Return the refusal of a payment in a channel that no merchant account takes money for."""
+    message = f"Payments are not set up for the sales channel {channel!r}: map it to a merchant account."
+    return RefusalError(RefusalCode.CHANNEL_NOT_MAPPED, message)
+
+
 def check_account(account: MerchantAccount | None, channel: str, currency: str) -> MerchantAccount:
     """Return the account that takes a channel's money in that currency. Raises RefusalError."""
     if account is None:
-        raise RefusalError(
-            RefusalCode.CHANNEL_NOT_MAPPED,
-            f"Payments are not set up for the sales channel {channel!r}: map it to a merchant account.",
-        )
+        raise no_account_refusal(channel)
     if not account.enabled:
         raise RefusalError(
             RefusalCode.ACCOUNT_DISABLED, f"The merchant account of the sales channel {channel!r} is switched off."
