@@ -23,6 +23,7 @@ def card_to_save(
         brand="Visa",
         expires_at=None,
         saved_at=now,
+        paid_at=now,
     )
 
 

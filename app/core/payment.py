@@ -275,7 +275,7 @@ SealToken: TypeAlias = Callable[[str, str, str], str]
 class CardToSave:
     """A card that its owner agreed to save, as it is stored with the payment that was made with it.
 
-    ``token_sealed`` is the gateway's token (``SealToken``).
+    ``token_sealed`` is the gateway's token (``SealToken``). ``paid_at``: when that payment was made, as far as known.
     """
 
     installation_id: int
@@ -286,6 +286,7 @@ class CardToSave:
     brand: str | None
     expires_at: datetime | None
     saved_at: datetime
+    paid_at: datetime
 
 
 @dataclass(slots=True)

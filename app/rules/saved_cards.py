@@ -85,6 +85,7 @@ def store_card(aggregate: PaymentAggregate, card: CardToken | None, seal: SealTo
             brand=card_brand(card.mask),
             expires_at=card.expires_at,
             saved_at=now,
+            paid_at=max(create.ended_at or now, payment.created_at),
         )
         aggregate.cards_to_save.append(to_save)
     payment.card_owner = None

@@ -133,13 +133,15 @@ async def write_cards(session: AsyncSession, saved: Iterable[CardToSave], refuse
     """Write newly saved cards, each once, and mark those that the gateway no longer accepts.
 
     In the same order everywhere, so that no two processes deadlock. A card that was saved again since it was refused
-    has another token, and stays usable. No card is saved for a customer whom Saleor has since deleted.
+    has another token, and stays usable. The late token of an earlier payment replaces a newer one only if that is of no
+    use any more, or expires earlier. No card is saved for a customer whom Saleor has since deleted.
     """
     for refusal in sorted(refused, key=lambda refused: refused.card_id):
         meant = (col(SavedCard.id) == refusal.card_id, col(SavedCard.updated_at) <= refusal.paid_at)
         usable = (*meant, col(SavedCard.unusable_since).is_(None))
         await session.exec(update(SavedCard).where(*usable).values(unusable_since=refusal.since))
-    cards = sorted(saved, key=lambda card: (card.account_id, card.owner, card.mask))
+    latest = {(card.account_id, card.owner, card.mask): card for card in sorted(saved, key=lambda card: card.paid_at)}
+    cards = [latest[key] for key in sorted(latest)]
     deleted = await _deleted_customers(session, {(card.installation_id, card.owner) for card in cards})
     unique_columns = ("account_id", "user_id", "mask")
     for card in cards:
@@ -148,7 +150,13 @@ async def write_cards(session: AsyncSession, saved: Iterable[CardToSave], refuse
         statement = _insert(session)(SavedCard).values(_row_of(card).model_dump())
         newer = ("brand", "token_sealed", "expires_at", "unusable_since", "updated_at")
         again = {name: statement.excluded[name] for name in newer}
-        await session.exec(statement.on_conflict_do_update(index_elements=unique_columns, set_=again))
+        is_older = (
+            (col(SavedCard.updated_at) <= card.paid_at)
+            | col(SavedCard.unusable_since).is_not(None)
+            | (col(SavedCard.expires_at) <= card.saved_at)
+            | (col(SavedCard.expires_at) < statement.excluded["expires_at"])
+        )
+        await session.exec(statement.on_conflict_do_update(index_elements=unique_columns, set_=again, where=is_older))
 
 
 def _row_of(card: CardToSave) -> SavedCard:

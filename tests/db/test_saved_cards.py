@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
@@ -70,6 +71,20 @@ async def test_of_one_card_kept_twice_in_one_transaction_the_newest_token_stays(
     await write(database, [card(cards, account, MASKS[0], "first"), card(cards, account, MASKS[0], "second")])
     [kept] = await rows(database)
     assert cards.open_token(kept) == "second"
+
+
+@pytest.mark.parametrize(("years", "token"), [(3, "late"), (1, "newer"), (None, "newer")])
+async def test_a_late_token_replaces_a_newer_one_that_expires_earlier(
+    database: Database, account: MerchantAccount, cards: SavedCards, years: int | None, token: str
+) -> None:
+    """Where both were stated late, their expiry says which of them is the newer."""
+    a_year = timedelta(days=365)
+    expires = None if years is None else NOON + years * a_year
+    await write(database, [replace(card(cards, account, MASKS[0], "newer"), expires_at=NOON + 2 * a_year)])
+    late = card(cards, account, MASKS[0], "late", now=NOON + timedelta(hours=1))
+    await write(database, [replace(late, paid_at=NOON - timedelta(hours=1), expires_at=expires)])
+    [kept] = await rows(database)
+    assert cards.open_token(kept) == token
 
 
 async def test_a_card_of_another_customer_is_another_card(

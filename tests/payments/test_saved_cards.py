@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 from sqlmodel import col, select
 
+from app.core.payment import RefusedCard
 from app.core.vocabulary import State
 from app.rules.references import order_id_of
 from app.store.accounts import AccountKeys, NewAccount
-from app.store.saved_cards import DeletedCards
+from app.store.saved_cards import DeletedCards, write_cards
 from app.store.tables import SavedCard
 from saleor_app_sdk.events import (
     AccountDeleted,
@@ -154,6 +155,28 @@ async def test_the_same_card_twice_is_one_row_with_the_newest_token(offering: Sh
     [card] = await kept(offering)
     assert card.id == first.id
     assert offering.services.saved_cards.open_token(card) == "another-token"
+
+
+@pytest.mark.parametrize("is_refused", [False, True], ids=["good", "refused"])
+async def test_a_late_token_of_an_earlier_payment_replaces_no_newer_one_that_is_good(
+    offering: Shop, is_refused: bool
+) -> None:
+    """The gateway says when the earlier one was paid; a token that it refuses is worse than an older one."""
+    await pays(offering, card={})
+    first = offering.transaction
+    offering.clock.forward(hours=1)
+    await pays(offering, card=CARD | {"cc_token": "newer", "processed_at": "2026-11-21T13:01:00.000"})
+    [card] = await kept(offering)
+    if is_refused:
+        refused = RefusedCard(card.id, card.updated_at, offering.clock.now)
+        async with offering.services.database.transaction() as session:
+            await write_cards(session, [], [refused])
+    offering.clock.forward(hours=1)
+    offering.transaction = first
+    await offering.notify(payment(offering.order_id, **CARD))
+    await offering.work()
+    [card] = await kept(offering)
+    assert offering.services.saved_cards.open_token(card) == (TOKEN if is_refused else "newer")
 
 
 async def test_what_the_gateway_repeats_does_not_bring_a_deleted_card_back(offering: Shop) -> None:
