@@ -66,6 +66,7 @@ async def move(
     await _check(session, old, new)
     moved = MoveResult(*[await _count(session, table, old_id) for table in (Payment, MerchantAccount, ChannelRoute)])
     await _reindex_emails(session, old_id, new_id, emails, personal)
+    await _compare_attempts(session, old_id, new_id, now)
     known = select(DeletedCustomer.user_id).where(DeletedCustomer.installation_id == old_id)
     twice = (col(DeletedCustomer.installation_id) == new_id, col(DeletedCustomer.user_id).in_(known))
     await session.exec(delete(DeletedCustomer).where(*twice))
@@ -138,6 +139,15 @@ async def _check(session: AsyncSession, old: Installation, new: Installation) ->
 async def _count(session: AsyncSession, table: Any, installation_id: int) -> int:
     query = select(func.count()).select_from(table).where(table.installation_id == installation_id)
     return (await session.exec(query)).one()
+
+
+async def _compare_attempts(session: AsyncSession, old_id: int, new_id: int, now: datetime) -> None:
+    """Have attempts to pay the same compared that were begun at both addresses, as if at one (laws of money, 12)."""
+    begun = [select(Payment.source_id).where(Payment.installation_id == row_id) for row_id in (old_id, new_id)]
+    at_both = [col(Payment.source_id).in_(sources) for sources in begun]
+    of_either = col(Payment.installation_id).in_((old_id, new_id))
+    compete = update(Payment).where(of_either, *at_both).values(has_rivals=True, attempts_due_at=now)
+    await session.exec(compete)
 
 
 async def _reindex_emails(

@@ -1,6 +1,7 @@
 """A Saleor changes its address: until the operator moves it nothing fails or is begun twice, then all goes on."""
 
 import asyncio
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -10,11 +11,17 @@ from sqlalchemy.exc import IntegrityError
 from sqlmodel import SQLModel, col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from app.core.payment import PaymentAggregate
+from app.core.vocabulary import State
 from app.flows.card_keys import offered_key
 from app.flows.initialize import STORE_MOVED, initialize
+from app.flows.notifications import receive
 from app.flows.process_session import process
 from app.flows.trial_payment import begin_trial
+from app.rules.problems import problem_text
+from app.rules.references import order_id_of
 from app.store.accounts import NewAccount
+from app.store.aggregates import ByTransaction
 from app.store.database import Database, create_engine, is_sqlite
 from app.store.errors import CommitUnknownError
 from app.store.installations import OpenInstallation
@@ -42,8 +49,9 @@ from saleor_app_sdk.errors import SaleorUnreachableError
 from saleor_app_sdk.events import TransactionInitializeSession, TransactionProcessSession
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts
+from tests.payments.operations.test_competing_attempts import another, opened
 from tests.payments.operations.test_trial_payment import a_trial
-from tests.payments.shop import CUSTOMER, SALEOR, TOTAL, Shop, session_event
+from tests.payments.shop import CUSTOMER, SALEOR, TOTAL, Shop, session_event, signed_notification
 from tests.payments.test_at_once import queue_for_the_lock
 from tests.payments.test_webhooks import answer, defined
 
@@ -389,3 +397,50 @@ async def test_a_token_that_comes_while_the_move_waits_is_the_one_that_counts(
         if moving is not None:
             await moving
     assert paid_shop.installation.app_id == "QXBwOjM="
+
+
+async def opened_at_both(shop: Shop) -> tuple[Shop, Shop, OpenInstallation]:
+    """A shopper has opened a page before the Saleor moved, and another one of the same checkout since."""
+    first = await opened(shop)
+    await shop.services.accounts.unmap_channel(shop.installation.id, "uah")
+    new = await installed_at(shop)
+    await an_account(shop, new)
+    return first, await opened(replace(another(shop), installation=new)), new
+
+
+async def found_at_new(shop: Shop, attempt: Shop) -> PaymentAggregate:
+    found = await shop.services.payments.find(ByTransaction(shop.installation.id, attempt.transaction.id))
+    assert found is not None
+    return found
+
+
+@pytest.mark.law(12)
+async def test_a_checkout_that_was_paid_at_both_addresses_is_put_to_staff_once_it_has_moved(shop: Shop) -> None:
+    """Nothing is compared before: nobody knows yet whether the two are one store."""
+    first, second, new = await opened_at_both(shop)
+    await pays(first, SALEOR)
+    await pays(second, NEW)
+    assert problem_text((await first.aggregate()).payment) is None
+    await moved(shop, new)
+    await shop.pass_time(minutes=1)
+    for attempt in (first, second):
+        assert "Paid twice: 200.00 UAH" in (problem_text((await found_at_new(shop, attempt)).payment) or "")
+
+
+@pytest.mark.law(12)
+async def test_the_page_of_the_old_address_is_closed_when_the_new_one_is_paid_after_the_move(shop: Shop) -> None:
+    first, second, new = await opened_at_both(shop)
+    await moved(shop, new)
+    shop.gateway.will_answer(json_reply([payment(first.order_id, "failure", 100, status_code="6007")]))
+    await pays(second, NEW)
+    assert shop.gateway.calls[-1] == "cancel"
+    assert (await found_at_new(shop, first)).create.state is State.FAILURE
+    assert (await found_at_new(shop, second)).create.state is State.SUCCESS
+
+
+async def pays(shop: Shop, address: str) -> None:
+    """The shopper pays on the page that was opened for the Saleor with that address."""
+    old, new = await shop.services.accounts.all()
+    record = payment(order_id_of(shop.transaction.id, address), amount=100)
+    await receive(shop.services, (old if address == SALEOR else new).id, signed_notification(record))
+    await shop.pass_time(minutes=1)
