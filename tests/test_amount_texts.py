@@ -52,3 +52,10 @@ def written_as_they_are(path: Path) -> Iterator[str]:
 def test_no_text_for_people_holds_an_amount_as_it_is() -> None:
     found = Counter(amount for path in source_files() for amount in written_as_they_are(path))
     assert found == EXCEPTIONS
+
+
+def test_no_template_writes_an_amount_without_naming_its_currency() -> None:
+    """Where the currency's code stands elsewhere, ``amount(currency)`` writes the decimals that it has."""
+    templates = list(Path("app").rglob("*.html"))
+    assert templates
+    assert [str(path) for path in templates if "money(none)" in path.read_text()] == []

@@ -9,7 +9,7 @@ from rich.table import Table
 from app.commands import account_flags as flags
 from app.commands.failure import CommandFailed
 from app.commands.finders import find_account
-from app.commands.messages import amount_text
+from app.commands.messages import figure_text
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, add_fact, fact_sheet, plain, print_error, print_line, show, show_json, table
 from app.rules.split.example import Example, Step, worked_example
@@ -121,9 +121,9 @@ def _name(rules: SplitRules, who: str) -> str:
     return name if name == who else f"{name} ({who})"
 
 
-def _share(step: Step, sub_merchant: str) -> str:
+def _share(step: Step, sub_merchant: str, currency: str) -> str:
     share = step.shares.get(sub_merchant)
-    return "" if share is None else amount_text(share)
+    return "" if share is None else figure_text(share, currency)
 
 
 def _print_example(worked: Example, rules: SplitRules) -> None:
@@ -135,7 +135,8 @@ def _print_example(worked: Example, rules: SplitRules) -> None:
     columns = (*(plain(rules.name_of(who)) for who in sub_merchants), "Total")
     rows = table("", *columns, amounts=columns)
     for step in worked.steps:
-        rows.add_row(step.words, *(_share(step, who) for who in sub_merchants), amount_text(step.amount))
+        shares = (_share(step, who, worked.currency) for who in sub_merchants)
+        rows.add_row(step.words, *shares, figure_text(step.amount, worked.currency))
     show(rows)
 
 

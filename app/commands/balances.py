@@ -7,7 +7,7 @@ import typer
 
 from app.commands.failure import CommandFailed
 from app.commands.finders import find_account
-from app.commands.messages import amount_text
+from app.commands.messages import figure_text
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, moment, plain, print_error, print_line, show, show_json, table
 from app.flows.accounts.balances import AccountBalances, read_balances
@@ -64,8 +64,8 @@ def _print_balances(results: list[AccountBalances]) -> None:
                 plain(result.account.name),
                 plain(one.name),
                 plain(one.currency),
-                amount_text(one.balances.available),
-                "" if reserve is None else amount_text(reserve),
+                figure_text(one.balances.available, one.currency),
+                "" if reserve is None else figure_text(reserve, one.currency),
             )
     if rows.row_count:
         show(rows)

@@ -14,6 +14,11 @@ def message_text(message: Value) -> str:
     return plain(_ENGLISH.plain_text(message))
 
 
-def amount_text(amount: Decimal, currency: str | None = None) -> str:
+def amount_text(amount: Decimal, currency: str | None) -> str:
     """Return an amount as the English pages show it: ``1,234.50 UAH``."""
     return plain(_ENGLISH.money(amount, currency))
+
+
+def figure_text(amount: Decimal, currency: str | None) -> str:
+    """Return an amount where its currency stands elsewhere: ``1,234.50``."""
+    return plain(_ENGLISH.amount(amount, currency))

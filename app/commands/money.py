@@ -10,7 +10,7 @@ from app.commands import sheets
 from app.commands.failure import CommandFailed
 from app.commands.finders import find_account, find_installation
 from app.commands.interruption import run_until_interrupted
-from app.commands.messages import amount_text
+from app.commands.messages import figure_text
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, moment, plain, print_line, show, show_json, table
 from app.reports.money import (
@@ -124,8 +124,8 @@ def _print_rows(found: MoneyReport, by: GroupBy, rows: Sequence[tuple[Row, bool]
     for row, is_trial in rows:
         name = row.currency if by is GroupBy.CURRENCY else f"{label(found, by, row.names[0])} {row.currency}"
         name += ", trials" if is_trial else ""
-        lines.add_row(plain(name), "ours", *_cells(row.ours, payouts=payouts))
-        theirs = _cells(row.gateway, payouts=payouts) if row.days_compared else []
+        lines.add_row(plain(name), "ours", *_cells(row.ours, row.currency, payouts=payouts))
+        theirs = _cells(row.gateway, row.currency, payouts=payouts) if row.days_compared else []
         style = "yellow" if row.agreement is Agreement.DIFFER else "dim"
         lines.add_row(_describe_agreement(row), "gateway", *theirs, style=style, end_section=True)
     show(lines)
@@ -141,10 +141,14 @@ def _describe_agreement(row: Row) -> str:
     return row.agreement.value
 
 
-def _cells(figures: Figures, *, payouts: bool) -> list[str]:
-    fee = amount_text(figures.fee) + (f" ({figures.count - figures.no_fee}/{figures.count})" if figures.no_fee else "")
-    sums = (figures.charged, figures.refunded, figures.charged_back, *([figures.paid_out] if payouts else []))
-    return [*(amount_text(amount) for amount in sums), fee, amount_text(figures.net)]
+def _cells(figures: Figures, currency: str, *, payouts: bool) -> list[str]:
+    out = [figures.paid_out] if payouts else []
+    *sums, fee, net = (
+        figure_text(amount, currency)
+        for amount in (figures.charged, figures.refunded, figures.charged_back, *out, figures.fee, figures.net)
+    )
+    known = f" ({figures.count - figures.no_fee}/{figures.count})" if figures.no_fee else ""
+    return [*sums, fee + known, net]
 
 
 def _print_books(found: MoneyReport, books: BooksComparison) -> None:

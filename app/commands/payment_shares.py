@@ -6,7 +6,7 @@ from decimal import Decimal
 from rich.table import Table
 from rich.text import Text
 
-from app.commands.messages import amount_text
+from app.commands.messages import figure_text
 from app.commands.terminal import plain, table
 from app.core.payment import PaymentAggregate
 from app.i18n.messages import Money
@@ -23,7 +23,7 @@ def share_table(aggregate: PaymentAggregate, names: Mapping[str, str]) -> Table:
     shares = table("Sub-merchant", *columns, amounts=columns)
     for row in rows:
         amounts = [row.to_get, row.received, row.given_back, row.left] + ([row.chosen or ZERO] if chosen else [])
-        shares.add_row(plain(row.name), *map(amount_text, amounts))
+        shares.add_row(plain(row.name), *(figure_text(amount, aggregate.payment.currency) for amount in amounts))
     if standing_of(aggregate).assumed:
         shares.caption = (
             "Some of this money was moved outside the app without stating whose it was: that part "

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from app.commands.finders import find_payments
-from app.commands.messages import amount_text, message_text
+from app.commands.messages import figure_text, message_text
 from app.commands.payment_shares import share_table, shares_to_json
 from app.commands.payment_view import AnyName, payment_amount, payment_table, summary
 from app.commands.services import with_services
@@ -130,8 +130,9 @@ def _facts(history: _PaymentHistory) -> Table:
     number = f"order {payment.order_number}, " if payment.order_number else ""
     add_fact(facts, "Saleor", f"{history.saleor} ({number}channel {payment.channel})")
     add_fact(facts, "account", f"{account.name} ({account.id})")
-    reserved = f"{amount_text(now.authorized)} authorized, " if now.authorized else ""
-    add_fact(facts, "money", f"{reserved}{amount_text(now.taken)} charged, {amount_text(now.returned)} refunded")
+    reserved = ((now.authorized, "authorized"),) if now.authorized else ()
+    moved = (*reserved, (now.taken, "charged"), (now.returned, "refunded"))
+    add_fact(facts, "money", ", ".join(f"{figure_text(amount, now.currency)} {what}" for amount, what in moved))
     possible = ", ".join(action.value.lower() for action in now.actions)
     add_fact(facts, "possible actions", possible or "none")
     return facts

@@ -7,7 +7,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from app.commands.messages import amount_text
+from app.commands.messages import figure_text
 from app.commands.terminal import moment, plain, table
 from app.core.payment import PaymentAggregate
 from app.reports.status import ShownAmount, shown_amount, standing
@@ -44,15 +44,15 @@ def payment_table(aggregates: Sequence[PaymentAggregate]) -> Table:
 
 
 def _amount_cell(shown: ShownAmount) -> str:
-    requested = "" if shown.requested is None else f"\nof {amount_text(shown.requested)}"
-    return f"{amount_text(shown.amount)}{requested}\n{shown.currency}"
+    requested = "" if shown.requested is None else f"\nof {figure_text(shown.requested, shown.currency)}"
+    return f"{figure_text(shown.amount, shown.currency)}{requested}\n{shown.currency}"
 
 
 def payment_amount(aggregate: PaymentAggregate) -> str:
     """Return a payment's amount in one line: ``1,234.50 of 2,000.00 UAH``."""
     shown = shown_amount(aggregate)
-    requested = "" if shown.requested is None else f" of {amount_text(shown.requested)}"
-    return f"{amount_text(shown.amount)}{requested} {shown.currency}"
+    requested = "" if shown.requested is None else f" of {figure_text(shown.requested, shown.currency)}"
+    return f"{figure_text(shown.amount, shown.currency)}{requested} {shown.currency}"
 
 
 def summary(aggregate: PaymentAggregate) -> dict[str, object]:

@@ -14,7 +14,7 @@ from app.commands import account_flags as flags
 from app.commands import sheets
 from app.commands.failure import CommandFailed
 from app.commands.finders import find_account, find_installation, find_payment
-from app.commands.messages import amount_text
+from app.commands.messages import figure_text
 from app.commands.payment_act import RequestName, Yes
 from app.commands.payment_view import AnyName
 from app.commands.services import with_services
@@ -89,7 +89,7 @@ def list_payouts(
         rows.add_row(
             payout["confirmed_at"],
             payout["order_id"],
-            f"{amount_text(payout['amount'])}\n{payout['currency']}",
+            f"{figure_text(payout['amount'], payout['currency'])}\n{payout['currency']}",
             to,
             Text("\n".join(plain(text) for text in (payout["standing"], *payout["problem"].splitlines()))),
         )

@@ -14,6 +14,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from app.i18n.messages import Money
 from gateway_client.sandbox.calls import Call
 from gateway_client.sandbox.control.client import SandboxControl
 from gateway_client.sandbox.deliveries import Delivery
@@ -241,4 +242,4 @@ def _parse_object(text: str | bytes | None) -> dict[str, Any]:
 def _format_money(fields: dict[str, Any]) -> str:
     """Return ``569.50 UAH``; empty when there is no amount, or it is zero."""
     amount = Decimal(str(fields.get("amount") or 0))
-    return f"{amount:.2f} {fields.get('currency') or ''}".rstrip() if amount else ""
+    return str(Money(amount, fields.get("currency") or "")).rstrip() if amount else ""

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Self, TypeAlias
 
+from app.i18n.currencies import has_cents
 from integration_base.amounts import format_amount
 from integration_base.messages import gettext_noop
 
@@ -35,7 +36,7 @@ class Money:
     currency: str
 
     def __str__(self) -> str:
-        return f"{format_amount(self.amount)} {self.currency}"
+        return f"{format_amount(self.amount, cents=has_cents(self.currency))} {self.currency}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,9 @@ from babel.messages.pofile import read_po
 from babel.numbers import format_compact_decimal, format_decimal, format_percent, get_decimal_symbol
 from markupsafe import Markup, escape
 
+from app.i18n.currencies import has_cents
 from app.i18n.messages import Joined, LazyMessage, Money, StoredMessage, Value, Verbatim, gettext_noop
+from integration_base.amounts import format_amount
 
 LOCALES = Path(__file__).parent / "locale"
 ENGLISH = "en"
@@ -49,17 +51,23 @@ class Translation:
         return self.catalogue.gettext(message)
 
     def money(self, amount: Decimal, currency: str | None) -> str:
-        """Format an amount with its currency's code, for example ``1,234.50 UAH``.
-
-        It has at least two decimals, and more if the amount has: a fee of the gateway may be finer. It never breaks
-        over lines.
-        """
-        number = format_decimal(amount, format="#,##0.00########", locale=Locale(self.language))
+        """Format an amount with its currency's code, for example ``1,234.50 UAH``. It never breaks over lines."""
+        number = self.amount(amount, currency)
         return f"{number}\N{NO-BREAK SPACE}{currency}" if currency else number
 
-    def editable(self, number: Decimal) -> str:
+    def amount(self, amount: Decimal, currency: str | None) -> str:
+        """Format an amount where its currency stands elsewhere, for example ``1,234.50``.
+
+        It has the decimals of its currency, and more if the amount has: a fee of the gateway may be finer.
+        """
+        is_whole = not has_cents(currency) and amount == amount.to_integral_value()
+        pattern = "#,##0" if is_whole else "#,##0.00########"
+        return format_decimal(amount, format=pattern, locale=Locale(self.language))
+
+    def editable(self, number: Decimal, currency: str | None = None) -> str:
         """Format a number for a field in which it can be changed: ``1234.50``, without groups of digits."""
-        return f"{number:f}".replace(".", get_decimal_symbol(Locale(self.language)))
+        text = format_amount(number, cents=False) if not has_cents(currency) else f"{number:f}"
+        return text.replace(".", get_decimal_symbol(Locale(self.language)))
 
     def day(self, day: date) -> str:
         """Format a day, for example ``Nov 21, 2026``."""
@@ -127,7 +135,7 @@ class Translation:
             case Money():
                 return self.money(value.amount, value.currency)
             case Decimal():
-                return self.money(value, None)
+                return self.amount(value, None)
             case datetime():
                 return f"{format_datetime(value, 'medium', tzinfo=UTC, locale=Locale(self.language))} UTC"
             case _:

@@ -9,7 +9,8 @@ from enum import StrEnum
 from app.core.notification import StoredNotification
 from app.core.payment import Operation, PaymentAggregate, returned_of_payout
 from app.core.vocabulary import Flow, Kind, State
-from app.i18n.messages import LazyMessage, StoredMessage, gettext_noop
+from app.i18n.currencies import has_cents
+from app.i18n.messages import LazyMessage, Money, StoredMessage, gettext_noop
 from app.reports.descriptions import event_name, operation_name
 from app.rules.balance import Balance, balance
 from gateway_client.statuses import CodeKind, Status, explain
@@ -118,8 +119,9 @@ class ShownAmount:
     currency: str
 
     def __str__(self) -> str:
-        requested = "" if self.requested is None else f" of {format_amount(self.requested)}"
-        return f"{format_amount(self.amount)}{requested} {self.currency}"
+        if self.requested is None:
+            return str(Money(self.amount, self.currency))
+        return f"{format_amount(self.amount, cents=has_cents(self.currency))} of {Money(self.requested, self.currency)}"
 
 
 def shown_amount(aggregate: PaymentAggregate) -> ShownAmount:

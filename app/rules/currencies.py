@@ -2,8 +2,7 @@
 
 from decimal import Decimal
 
-from babel.numbers import get_currency_precision
-
+from app.i18n.currencies import has_cents
 from app.i18n.messages import LazyMessage
 from integration_base.amounts import CENT, format_amount
 
@@ -16,7 +15,7 @@ def smallest_unit(currency: str, *amounts: Decimal) -> Decimal:
     If one of ``amounts`` has cents in spite of its currency, the unit is a cent. The gateway takes two decimals at
     most, so nothing is finer.
     """
-    whole = get_currency_precision(currency) == 0 and all(amount == amount.to_integral_value() for amount in amounts)
+    whole = not has_cents(currency) and all(amount == amount.to_integral_value() for amount in amounts)
     return _WHOLE if whole else CENT
 
 

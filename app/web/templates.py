@@ -37,6 +37,7 @@ class Templates:
         environment.install_gettext_translations(translation.catalogue, newstyle=True)  # type: ignore[attr-defined]
         environment.globals["files"] = version()
         environment.filters["money"] = translation.money
+        environment.filters["amount"] = translation.amount
         environment.filters["editable"] = translation.editable
         environment.filters["moment"] = _format_moment
         environment.filters["clock"] = _format_clock

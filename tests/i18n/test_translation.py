@@ -35,7 +35,11 @@ def test_a_month_is_a_heading(language: str, heading: str) -> None:
     [
         ("en", "1234.50", "UAH", "1,234.50 UAH"),
         ("uk", "1234.50", "UAH", "1 234,50 UAH"),
-        ("en", "0", "JPY", "0.00 JPY"),
+        ("en", "0", "JPY", "0 JPY"),
+        ("en", "9999999.00", "JPY", "9,999,999 JPY"),
+        ("uk", "9999999.00", "JPY", "9 999 999 JPY"),
+        ("en", "100.5", "JPY", "100.50 JPY"),
+        ("en", "1234.50", "XXX", "1,234.50 XXX"),
         ("en", "1.4525", "UAH", "1.4525 UAH"),
         ("en", "9999999999.99", None, "9,999,999,999.99"),
     ],
@@ -45,6 +49,19 @@ def test_amounts_are_written_as_the_language_writes_them(
 ) -> None:
     said = translation(language).money(Decimal(amount), currency)
     assert said.replace("\N{NO-BREAK SPACE}", " ") == written
+
+
+@pytest.mark.parametrize(
+    ("amount", "currency", "written", "typed"),
+    [
+        ("9999999.00", "JPY", "9999999 JPY", "9999999"),
+        ("100.50", "JPY", "100.50 JPY", "100,50"),
+        ("1234.50", "UAH", "1234.50 UAH", "1234,50"),
+    ],
+)
+def test_amounts_have_the_decimals_of_their_currency(amount: str, currency: str, written: str, typed: str) -> None:
+    assert str(Money(Decimal(amount), currency)) == written
+    assert translation("uk").editable(Decimal(amount), currency) == typed
 
 
 @pytest.mark.parametrize(

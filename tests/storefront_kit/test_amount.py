@@ -26,12 +26,14 @@ PAID = session("CHARGE_SUCCESS")
 ORDER = "T3JkZXI6MQ=="
 
 
-def owed(left: float, *, total: float = 1569.5, authorized: str = "NONE", kind: str = "totalPrice") -> Answer:
+def owed(
+    left: float, *, total: float = 1569.5, authorized: str = "NONE", kind: str = "totalPrice", currency: str = "UAH"
+) -> Answer:
     """Return what Saleor says of a checkout, or of an order (``kind`` ``total``)."""
     return {
         "channel": {"slug": "uah"},
         "authorizeStatus": authorized,
-        kind: {"gross": {"amount": total, "currency": "UAH"}},
+        kind: {"gross": {"amount": total, "currency": currency}},
         "totalBalance": {"amount": -left},
     }
 
@@ -58,6 +60,15 @@ async def test_the_button_names_what_is_left_and_asks_for_it(visit: Visit, langu
     await expect(done(visit)).to_have_text(label.replace("Pay", "✓ Paid").replace("Оплатити", "✓ Сплачено"))
     await expect(pay(visit, label)).to_be_hidden()
     assert visit.complaints == []
+
+
+@pytest.mark.parametrize(("left", "label"), [(9999999, "9,999,999"), (100.5, "100.50")])
+async def test_the_button_writes_yen_without_decimals_and_hides_no_fraction(
+    visit: Visit, left: float, label: str
+) -> None:
+    visit.saleor.set_answers(OWED, owed(left, total=left, currency="JPY"))
+    await visit.open()
+    await expect(pay(visit, f"Pay {label}\N{NO-BREAK SPACE}JPY")).to_be_visible()
 
 
 async def test_a_label_of_the_storefront_goes_before(visit: Visit) -> None:

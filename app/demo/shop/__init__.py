@@ -17,6 +17,7 @@ from fastapi.staticfiles import StaticFiles
 
 from app.demo.shop.texts import TEXTS
 from app.demo.timeline import Timeline
+from app.i18n.messages import Money
 from app.i18n.translation import translation
 from app.web.static import kit_tag
 from gateway_client.sandbox.control.access import reject_cross_site
@@ -75,14 +76,14 @@ class Shop:
             basket = await self._call_saleor(
                 "checkoutCreate: apple juice and delivery" if not checkout else "checkout",
                 saleor.checkout(checkout) if checkout else saleor.create_checkout(NewCheckout(language_code=language)),
-                lambda basket: f"{basket.total:.2f} {basket.currency} to pay",
+                lambda basket: f"{Money(basket.total, basket.currency)} to pay",
             )
             await self._call_saleor(
                 "paymentGatewayInitialize: how can be paid?", saleor.gateway_initialize(basket.id), _describe_gateway
             )
             request_data = {"returnUrl": f"{self._url}/back", "qr": way == "qr"}
             session = await self._call_saleor(
-                f"transactionInitialize: {flow.value} {basket.total:.2f} {basket.currency}",
+                f"transactionInitialize: {flow.value} {Money(basket.total, basket.currency)}",
                 saleor.initialize(basket.id, action=flow, data=request_data),
                 _describe_session,
             )
@@ -98,7 +99,7 @@ class Shop:
             basket = await self._call_saleor(
                 "checkoutCreate: apple juice and delivery",
                 self._saleor.create_checkout(NewCheckout(language_code=language, user={"id": OLENA})),
-                lambda basket: f"{basket.total:.2f} {basket.currency} to pay",
+                lambda basket: f"{Money(basket.total, basket.currency)} to pay",
             )
             exchange.response = "the button is on the shop's page"
         return RedirectResponse(f"/checkout?{urlencode({'checkout': basket.id, 'language': language.lower()})}", 303)

@@ -23,8 +23,9 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """The items bought (as text that includes amounts), and the steps in order."""
+    """The items bought (as text that includes amounts), and the steps in order, with amounts in ``currency``."""
 
+    currency: str
     bought: tuple[LazyMessage, ...]
     steps: tuple[Step, ...]
 
@@ -32,7 +33,7 @@ class Example:
 def worked_example(rules: SplitRules, currency: str = "UAH") -> Example:
     """Return a payment and two refunds under ``rules``; empty when payments are not split."""
     if not rules.on:
-        return Example((), ())
+        return Example(currency, (), ())
     sellers = _sellers(rules)
     mugs = Line(LazyMessage("2 mugs"), Decimal("239.98"), sellers[0])
     lamp = Line(LazyMessage("a lamp"), Decimal("399.99"), sellers[-1], before_discounts=Decimal("449.99"))
@@ -47,6 +48,7 @@ def worked_example(rules: SplitRules, currency: str = "UAH") -> Example:
     plain = Decimal("100.00")
     second = divide_refund(plain, whole.after(first, currency), currency)
     return Example(
+        currency,
         (
             *(_describe_line(rules, line, currency) for line in lines),
             LazyMessage("shipping: %(sum)s", sum=Money(_SHIPPING, currency)),

@@ -16,7 +16,8 @@ _MOST_DIGITS = 40  # of a number that is written out: a hostile one is as short 
 _LARGEST_SUM = Decimal("999999999999.999999")  # what a column of millionths holds
 
 # A comma is a decimal comma, as in Ukrainian. "1,000" is rejected: some readers would take it for a thousand.
-_GROUPED = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+\.[0-9]{1,2}")  # "1,234.50", and not "1,234", which may be a fraction
+# "1,234.50" and "1,234,567", and not "1,234", which may be a fraction.
+_GROUPED = re.compile(r"[0-9]{1,3}(?:(?:,[0-9]{3})+\.[0-9]{1,2}|(?:,[0-9]{3}){2,})")
 _TYPED = re.compile(r"([0-9]{1,15})(?:[.,]([0-9]{1,2}))?")
 
 
@@ -59,15 +60,17 @@ def quantize_to_millionths(amount: Decimal) -> Decimal:
     return amount.quantize(MILLIONTH)
 
 
-def format_amount(amount: Decimal) -> str:
+def format_amount(amount: Decimal, *, cents: bool = True) -> str:
     """Return ``amount`` as text, as every message, table and file has it: ``1708.50``, whoever wrote 1708.5.
 
-    It has at least two decimals, and more if the amount has: a fee of the gateway may be finer.
+    It has at least two decimals, and more if the amount has: a fee of the gateway may be finer. Without ``cents``,
+    which some currencies do not have, a whole amount has no decimals.
     """
     if not amount.is_finite() or abs(amount.adjusted()) > _MOST_DIGITS:
         return str(amount)
-    whole, _, decimals = f"{amount:f}".partition(".")
-    return f"{whole}.{decimals.rstrip('0').ljust(2, '0')}"
+    whole, _, written = f"{amount:f}".partition(".")
+    decimals = written.rstrip("0")
+    return f"{whole}.{decimals.ljust(2, '0')}" if cents or decimals else whole
 
 
 def read_amount(text: str) -> Decimal:

@@ -61,7 +61,7 @@ def test_what_only_looks_like_an_amount_is_a_name(typed: str) -> None:
     assert isinstance(parse_query(typed), PaymentNames)
 
 
-@given(AMOUNTS, st.sampled_from(LANGUAGES), st.sampled_from([None, "UAH", "EUR"]))
+@given(AMOUNTS, st.sampled_from(LANGUAGES), st.sampled_from([None, "UAH", "EUR", "JPY"]))
 def test_each_amount_can_be_copied_from_the_page_and_searched_for(
     amount: Decimal, language: str, currency: str | None
 ) -> None:

@@ -1004,7 +1004,9 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
   #money(amount) {
     const { currency } = this.#owed;
     const { maximumFractionDigits } = new Intl.NumberFormat("en", { style: "currency", currency }).resolvedOptions();
-    const digits = { minimumFractionDigits: maximumFractionDigits, maximumFractionDigits };
+    // A fraction is shown even of a currency without cents: nobody may be asked for more than they read.
+    const decimals = maximumFractionDigits === 0 && !Number.isInteger(amount) ? 2 : maximumFractionDigits;
+    const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
     const number = new Intl.NumberFormat(this.#language in TEXTS ? this.#language : "en", digits).format(amount);
     return `${number} ${currency}`;
   }

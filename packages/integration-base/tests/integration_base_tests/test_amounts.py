@@ -52,6 +52,7 @@ def test_an_amount_is_above_zero_and_no_larger_than_any() -> None:
         ("40,50", "40.50"),
         ("1 234,50", "1234.50"),
         ("1,234.50", "1234.50"),
+        ("9,999,999", "9999999"),
         (" 7 ", "7"),
         ("1\xa0234", "1234"),
     ],
@@ -84,3 +85,10 @@ def test_an_amount_is_written_with_two_decimals_or_as_many_as_it_has(amount: Dec
 )  # fmt: skip
 def test_an_amount_in_other_notations(number: str, text: str) -> None:
     assert format_amount(Decimal(number)) == text
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [("1708.00", "1708"), ("1708.5", "1708.50"), ("0.00", "0"), ("1E+3", "1000")]
+)
+def test_a_whole_amount_of_a_currency_without_cents(number: str, text: str) -> None:
+    assert format_amount(Decimal(number), cents=False) == text

@@ -1,0 +1,8 @@
+"""Which currencies have cents, as Saleor counts: by Unicode's table (CLDR), which Babel brings along."""
+
+from babel.numbers import get_currency_precision
+
+
+def has_cents(currency: str | None) -> bool:
+    """Return False for a currency whose amounts are whole, like the yen; True for one that is not known."""
+    return not currency or get_currency_precision(currency) > 0
