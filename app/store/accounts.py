@@ -16,6 +16,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import Select, SelectOfScalar
 
 from app.store.attention import clear_orders_of_others
+from app.store.columns import fingerprint
 from app.store.database import Database
 from app.store.errors import DatabaseError
 from app.store.reconciliations import delete_comparisons, plan_run
@@ -34,6 +35,13 @@ GRACE = timedelta(hours=24)
 
 class AccountError(Exception):
     """An account or route cannot be changed as requested; the message explains why, for staff."""
+
+
+class ChangedMeanwhileError(AccountError):
+    """Somebody else has changed what was to be changed, since it was read: nothing was stored."""
+
+    def __init__(self) -> None:
+        super().__init__("somebody else has changed this meanwhile")
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,13 +189,17 @@ class AccountRepository:
         endpoints_key: str | None = None,
         grace: timedelta = GRACE,
         columns: Mapping[str, object] | None = None,
+        seen: Mapping[str, str] | None = None,
     ) -> MerchantAccount:
         """Replace secrets, and set plain ``columns`` in the same transaction. Raises AccountError.
 
-        For ``grace`` the old API secret still verifies notifications: those on their way were signed with it.
+        For ``grace`` the old API secret still verifies notifications: those on their way were signed with it. ``seen``
+        are columns by the fingerprints of their values when they were read: ChangedMeanwhileError if one has another.
         """
         async with self._database.transaction() as session:
             row = await _get_locked(session, account_id)
+            if any(fingerprint(getattr(row, name)) != known for name, known in (seen or {}).items()):
+                raise ChangedMeanwhileError
             _set_columns(row, columns or {})
             if api_key is not None:
                 row.api_key_sealed = self._seal(api_key, account_id, "api_key")

@@ -5,6 +5,7 @@ pair, more characters than there is room for) is made to fit here, in values tha
 compared with written ones (``fit_text``). An error instead would lose the whole record.
 """
 
+import hashlib
 import json
 import re
 from datetime import UTC, datetime
@@ -165,3 +166,8 @@ def table_of(model: type[SQLModel]) -> Table:
     """Return the table of a model, for statements that need rows and not objects."""
     table: Table = model.__table__  # type: ignore[attr-defined] # SQLModel does not declare it
     return table
+
+
+def fingerprint(value: object) -> str:
+    """Return what differs as soon as a column has another value. It may be part of a form."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]

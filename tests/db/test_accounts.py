@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from app.store.accounts import AccountError, AccountKeys, AccountRepository
+from app.store.accounts import AccountError, AccountKeys, AccountRepository, ChangedMeanwhileError
+from app.store.columns import fingerprint
 from app.store.database import Database, is_sqlite
 from app.store.inbox import Inbox
 from app.store.installations import InstallationRepository, OpenInstallation
@@ -53,6 +54,21 @@ async def test_of_two_that_replace_the_secret_at_once_the_second_replaces_the_fi
             await queue_for_the_lock(database, number)
     _, changed = await asyncio.gather(*changing)
     assert accounts.keys(changed).previous_api_secret == "second"
+
+
+async def test_of_two_that_have_seen_the_same_rules_only_one_replaces_them(
+    accounts: AccountRepository, account: MerchantAccount
+) -> None:
+    """They are compared where the row is locked: else the later of two saves undoes the other without a word."""
+    seen = {"split_rules": fingerprint(account.split_rules)}
+    rules = [{"mode": "percentages", "percentages": {who: 100}} for who in ("a", "b")]
+    saves = (accounts.change_keys(account.id, columns={"split_rules": one}, seen=seen) for one in rules)
+    outcomes = await asyncio.gather(*saves, return_exceptions=True)
+    (kept,) = await accounts.all()
+    assert [isinstance(outcome, ChangedMeanwhileError) for outcome in outcomes] == [
+        kept.split_rules != one for one in rules
+    ]
+    assert kept.split_rules in rules
 
 
 @pytest.mark.threat("swapped-ciphertext")

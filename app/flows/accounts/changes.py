@@ -70,13 +70,14 @@ class AccountChange:
     """A change to an account. ``columns`` are those of its row; ``endpoint`` None: the gateway stays the same.
 
     ``keys`` are new secrets by their names in ``AccountKeys``. For ``grace`` a replaced API secret still verifies
-    notifications.
+    notifications. ``seen`` are the columns that nobody may have changed meanwhile, as ``change_keys`` takes them.
     """
 
     columns: Mapping[str, object] = field(default_factory=dict)
     endpoint: GatewayEndpoint | None = None
     keys: Mapping[str, str] = field(default_factory=dict)
     grace: timedelta = GRACE
+    seen: Mapping[str, str] = field(default_factory=dict)
 
 
 async def require_free_name(
@@ -135,8 +136,8 @@ async def change_account(
 ) -> MerchantAccount:
     """Change an account in one step; to ``verify``, first check new keys, a new address and wallets switched on.
 
-    Raises KeysRequiredError, NameTakenError, AccountCheckFailedError, WalletNotAllowedError and OptionsRefusedError:
-    then nothing is changed.
+    Raises KeysRequiredError, NameTakenError, AccountCheckFailedError, WalletNotAllowedError, OptionsRefusedError and
+    ChangedMeanwhileError: then nothing is changed.
     """
     columns, keys, fee_before = dict(change.columns), dict(change.keys), row.payer_fee_percent
     require_keys(row, change)
@@ -152,7 +153,7 @@ async def change_account(
         keys = {name: key for name, key in change.keys.items() if key != getattr(present, name)}
     elif verify:
         await _check_wallets(services, row, columns)
-    changed = await services.accounts.change_keys(row.id, **keys, grace=change.grace, columns=columns)
+    changed = await services.accounts.change_keys(row.id, **keys, grace=change.grace, columns=columns, seen=change.seen)
     if changed.payer_fee_percent != fee_before:
         await _look_up_reviewed(services, changed)
     return changed

@@ -26,6 +26,7 @@ from tests.commands.books import store_payment
 from tests.commands.conftest import KEYS, NEW_KEYS, PointOfSale, one_database, row_of
 from tests.dashboard.dashboard_app import StaffClient, open_staff_client
 from tests.dashboard.set_up.conftest import LONG_KEYS
+from tests.payments.shop import run_concurrently
 from tests.payments.split.people import MARKET, POTTER, SMITH
 
 NO_KEYS = {"api_key": "", "api_secret": "", "endpoints_key": "", "grace": "24"}
@@ -503,6 +504,21 @@ class TestSplit:
 
         await staff_client.do(path, rules="", do="save")
         assert (await row(staff_client, account)).split_rules is None
+
+    async def test_of_two_who_save_rules_at_once_one_is_told(
+        self, staff_client: StaffClient, account: MerchantAccount
+    ) -> None:
+        page = (await staff_client.see(f"/set-up/accounts/{account.id}")).text
+        version = re.search(r'name="version" value="([^"]+)"', page)
+        assert version is not None
+        both = [f'mode = "percentages"\npercentages = {{ "{who}" = 100 }}' for who in (POTTER, SMITH)]
+        path = f"/set-up/accounts/{account.id}/split"
+        saves = (staff_client.do(path, rules=rules, do="save", version=version[1]) for rules in both)
+        answers = await run_concurrently(*saves)
+        assert sorted(answer.status_code for answer in answers) == [200, 409]
+        refused = next(answer for answer in answers if answer.status_code == 409)
+        assert refused.json()["detail"]["code"] == "RULES_CHANGED"
+        assert "somebody else has saved other rules" in refused.json()["detail"]["fields"]["anyway"]
 
     @one_database
     async def test_the_example_is_in_the_pages_language(

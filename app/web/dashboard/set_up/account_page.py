@@ -1,6 +1,5 @@
 """Builds the page of one merchant account. It contains no secret: of two, the last four characters at most."""
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from app.rules.accounts.options import OPTIONS
 from app.rules.split.example import Example, worked_example
 from app.rules.split.rules import RulesError, SplitRules, format_rules, read_rules
 from app.services import Services
+from app.store.columns import fingerprint
 from app.store.reconciliations import covered_until, is_being_compared
 from app.store.tables import MerchantAccount
 from app.store.vault import VaultError
@@ -82,7 +82,7 @@ async def read_account_page(
         rules=rules,
         rules_tried=tried is not None,
         rules_text=format_rules(rules) if rules else _format_invalid(account.split_rules),
-        rules_version=rules_version(account),
+        rules_version=fingerprint(account.split_rules),
         split_rows=seller_rows(rules or SplitRules()),
         example=example,
         sellers=sorted({who for step in example.steps for who in step.shares}),
@@ -106,11 +106,6 @@ def _key_endings(services: Services, account: MerchantAccount) -> dict[str, str]
         return None
     known = {"api_key": keys.api_key, "endpoints_key": keys.endpoints_key}
     return {name: key[-_SHOWN:] for name, key in known.items() if len(key) >= _LONG_ENOUGH}
-
-
-def rules_version(account: MerchantAccount) -> str:
-    """Return what differs as soon as other split rules are stored."""
-    return hashlib.sha256(json.dumps(account.split_rules, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def stored_rules(account: MerchantAccount) -> SplitRules:

@@ -17,9 +17,10 @@ from app.rules.accounts.option_values import read_options
 from app.rules.accounts.options import OPTIONS
 from app.rules.split.rules import RulesError, SplitRules, parse_rules
 from app.services import Services
+from app.store.accounts import ChangedMeanwhileError
 from app.store.tables import MerchantAccount
 from app.web.dashboard.form import read_form_fields
-from app.web.dashboard.set_up.account_page import read_account_page, rules_version, stored_rules
+from app.web.dashboard.set_up.account_page import read_account_page, stored_rules
 from app.web.dashboard.set_up.forms import (
     ANYWAY,
     GRACES,
@@ -200,9 +201,13 @@ class OneAccountParts:
             )
         stored = rules.model_dump(mode="json") if rules.on else None
         # One value, in which changed fields cannot be told apart as those of the options can.
-        if text_of(fields, _VERSION) not in ("", rules_version(account)) and not is_saved_anyway(fields):
-            raise http_error(409, "RULES_CHANGED", staff.translation, _RULES_CHANGED, fields={ANYWAY: _RULES_CHANGED})
-        return await self._change(staff, account, AccountChange({"split_rules": stored}))
+        version = text_of(fields, _VERSION)
+        seen = {"split_rules": version} if version and not is_saved_anyway(fields) else {}
+        try:
+            return await self._change(staff, account, AccountChange({"split_rules": stored}, seen=seen))
+        except ChangedMeanwhileError as error:
+            said = {ANYWAY: _RULES_CHANGED}
+            raise http_error(409, "RULES_CHANGED", staff.translation, _RULES_CHANGED, fields=said) from error
 
     async def _change(
         self, staff: Staff, account: MerchantAccount, change: AccountChange, *, verify: bool = True
