@@ -38,7 +38,7 @@ from app.rules.requests.payout import (
     parse_terms,
 )
 from app.services import Services
-from app.store.payouts import PayoutRecord, similar_payouts_since
+from app.store.payouts import PayoutRecord, payout_of, similar_payouts_since
 from app.store.tables import MerchantAccount, SavedCard
 from app.store.vault import VaultError
 
@@ -207,6 +207,14 @@ async def confirm(
     card = await _chosen_card(services, account, proposal["key"], proposal)
     payout = ConfirmedPayout(proposal["key"], terms, card, requested, confirmed, proposal["about"])
     return await pay_out(services, account, payout)
+
+
+async def is_another_version(services: Services, installation_id: int, sealed: str, made: PaymentAggregate) -> bool:
+    """Return True when ``made`` was paid out of the same proposal before it was changed into this one, or after."""
+    requested = reopen(services, installation_id, sealed)["asked"]["at"]
+    async with services.database.transaction() as session:
+        record = await payout_of(session, made.payment.id or 0)
+    return record is not None and record.asked_at != datetime.fromisoformat(requested)
 
 
 def _other_currency(shown: str, now: str) -> LazyMessage:

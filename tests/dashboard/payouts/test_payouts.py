@@ -110,6 +110,27 @@ async def test_a_payout_that_is_confirmed_cannot_be_changed_any_more(staff_clien
     assert len(payouts_asked(staff_client)) == 1
 
 
+async def test_whoever_changes_a_payout_while_it_is_being_confirmed_is_told_which_one_was_made(
+    staff_client: StaffClient,
+) -> None:
+    """Both reviews were opened before either was confirmed: the second one's amount was not paid out."""
+    first = await reviewed(staff_client)
+    fields = await typed(staff_client, amount="7")
+    form = await staff_client.do("/payouts/change", sealed=first)
+    key = re.search(r'name="key" value="([0-9a-f]{32})"', form.text)
+    assert key is not None
+    staff_client.shop.clock.forward(seconds=1)
+    answer = await staff_client.do("/payouts/review", **fields | {"key": key[1], "card": "", "kept": first})
+    second = re.search(r'name="sealed" value="([^"]+)"', answer.text)
+    assert second is not None, answer.text
+    words = "This payout had been confirmed already, as it is shown here. What you have confirmed now was not paid out."
+    for sealed, told in ((first, False), (second[1], True), (first, False)):
+        page = await staff_client.do("/payouts/confirm", sealed=sealed)
+        assert "Payout of 100.00" in page.text
+        assert (words in page.text) is told
+    assert len(payouts_asked(staff_client)) == 1
+
+
 async def test_a_saved_card_is_still_chosen_when_its_payout_is_changed(staff_client: StaffClient) -> None:
     shop = staff_client.shop
     cards, now = shop.services.saved_cards, shop.clock.now

@@ -13,6 +13,7 @@ from app.flows.staff.payouts import (
     NOT_AUTHORIZED,
     Person,
     confirm,
+    is_another_version,
     payout_accounts,
     propose,
     reopen,
@@ -56,6 +57,9 @@ _DONE = {
     State.FAILURE: gettext_noop("The payout was not made."),
 }
 _STATUSES = {State.SUCCESS: "success", State.FAILURE: "error"}
+_MADE_BEFORE = LazyMessage(
+    "This payout had been confirmed already, as it is shown here. What you have confirmed now was not paid out."
+)
 _OPEN = gettext_noop("The outcome is not known yet: the app will find out. Do not make this payout again.")
 
 
@@ -175,6 +179,8 @@ class PayoutParts:
         log.info("payout confirmed", payment=payment.order_id, staff=staff.id, state=state.value)
         why = StoredMessage(aggregate.create.message or "") if state is State.FAILURE else None
         flash = Flash(_DONE.get(state, _OPEN), _STATUSES.get(state, "info"), why)
+        if await is_another_version(self._services, staff.installation.id, sealed, aggregate):
+            flash = Flash(_DONE.get(state, _OPEN), "info", _MADE_BEFORE)
         return await self._payment_page.render(staff, payment.order_id, flash, at=f"/payments/{payment.order_id}")
 
     async def _account(self, staff: Staff, account_id: str) -> MerchantAccount:
