@@ -146,6 +146,9 @@ async def test_more_than_are_counted_say_so(staff_client: StaffClient, monkeypat
         await staff_client.payment(number)
     page = await staff_client.see("/payments")
     assert chips(page)["All"] == "2+!"
+    assert chips(page)["Paid"] == "2+"  # not more than all
+    assert "0+" not in page.text  # how many there are among those not counted is not known
+    assert ">Authorized</a>" in page.text
     assert "Choose days to see their total" in page.text
 
 

@@ -153,7 +153,7 @@ def _chips(chosen: Filter, sums: Sums, in_review: Sums) -> list[Chip]:
     chips = [Chip(_ALL, chosen.only(), min(sums.count(), MAX_COUNTED), sums.more, unfiltered)]
     for status, name in STATUSES.items():
         chosen_status = chosen.status is status and not chosen.problems
-        chips.append(Chip(name, chosen.only(status), sums.count(status), sums.more, chosen_status))
+        chips.append(Chip(name, chosen.only(status), min(sums.count(status), MAX_COUNTED), sums.more, chosen_status))
     review = Chip(
         ATTENTION.name,
         chosen.only(problems=True),
