@@ -96,13 +96,16 @@ def describe_external(operation: Operation, name: LazyMessage) -> LazyMessage:
 
 def describe_operation(operation: Operation, name: LazyMessage) -> LazyMessage:
     """Return the operation with its amount, who requested it and why: the outcome alone tells all of it."""
-    if operation.kind is Kind.CREATE:
-        return name
-    what = name
-    if operation.kind is not Kind.CANCEL:
-        what = LazyMessage("%(what)s of %(sum)s", what=name, sum=Money(operation.amount, operation.currency))
-    request = _describe_requester(operation)
+    what = with_sum(operation, name)
+    request = None if operation.kind is Kind.CREATE else _describe_requester(operation)
     return what if request is None else LazyMessage("%(what)s (%(why)s)", what=what, why=request)
+
+
+def with_sum(operation: Operation, name: LazyMessage) -> LazyMessage:
+    """Return the operation with its amount, by which several of a kind are told apart."""
+    if operation.kind in {Kind.CREATE, Kind.CANCEL}:
+        return name
+    return LazyMessage("%(what)s of %(sum)s", what=name, sum=Money(operation.amount, operation.currency))
 
 
 def _describe_requester(operation: Operation) -> LazyMessage | None:

@@ -11,7 +11,7 @@ from app.core.payment import Operation, PaymentAggregate, returned_of_payout
 from app.core.vocabulary import Flow, Kind, State
 from app.i18n.currencies import has_cents
 from app.i18n.messages import LazyMessage, Money, StoredMessage, gettext_noop
-from app.reports.descriptions import event_name, operation_name
+from app.reports.descriptions import event_name, operation_name, with_sum
 from app.rules.balance import Balance, balance
 from gateway_client.statuses import CodeKind, Status, explain
 from integration_base.amounts import format_amount
@@ -162,14 +162,22 @@ def _shopper_steps(aggregate: PaymentAggregate) -> Iterator[PendingStep]:
         yield PendingStep(LazyMessage("the shopper has until then to pay"), aggregate.payment.expires_at)
 
 
+def _step_message(operation: Operation, flow: Flow) -> LazyMessage | None:
+    what = with_sum(operation, operation_name(operation.kind, flow))
+    if operation.state is State.WAITING:
+        return LazyMessage("the %(what)s is sent when the operation before it has ended", what=what)
+    if operation.next_poll_at is None:
+        return None
+    if operation.state.final:
+        return LazyMessage(
+            "the %(what)s has ended; the app looks it up once more, unless the gateway notifies it before", what=what
+        )
+    return LazyMessage("the app looks up the %(what)s, unless the gateway notifies it before", what=what)
+
+
 def _worker_steps(aggregate: PaymentAggregate, notifications: Sequence[StoredNotification]) -> Iterator[PendingStep]:
     for operation in aggregate.operations:
-        name = operation_name(operation.kind, aggregate.payment.flow)
-        if operation.state is State.WAITING:
-            message = LazyMessage("the %(what)s is sent when the operation before it has ended", what=name)
-            yield PendingStep(message, operation.next_poll_at)
-        elif operation.next_poll_at is not None:
-            message = LazyMessage("the app looks up the %(what)s, unless the gateway notifies it before", what=name)
+        if (message := _step_message(operation, aggregate.payment.flow)) is not None:
             yield PendingStep(message, operation.next_poll_at)
     for row in notifications:
         if row.next_attempt_at is not None:

@@ -169,7 +169,7 @@ async def test_a_script_gets_it_all(shell: Shell, services: Services, account: M
     assert (refused["type"], refused["last_error"], refused["amount"]) == ("REFUND_FAILURE", "INVALID", 100)
     assert story["waiting_for"] == [
         {
-            "words": "the app looks up the refund, unless the gateway notifies it before",
+            "words": "the app looks up the refund of 30.00 UAH, unless the gateway notifies it before",
             "until": "2026-11-21T12:06:00.000Z",
         }
     ]

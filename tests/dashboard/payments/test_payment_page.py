@@ -223,7 +223,7 @@ async def test_the_whole_story_in_ukrainian(staff_client: StaffClient) -> None:
         "застосунок просить шлюз відкрити сторінку оплати",
         "шлюз сповіщає: платіж — виконано, 569,50 UAH: Успішно [1000]",
         "шлюз відповідає: повернення на суму 50,00 UAH (запит із Saleor) — в очікуванні: В очікуванні [2001]",
-        "застосунок перевірить стан (повернення), якщо шлюз не сповістить раніше",
+        "застосунок перевірить стан (повернення на суму 50,00 UAH), якщо шлюз не сповістить раніше",
     ):
         assert words in page, page
     assert 'lang="en">The gateway refused the request: Insufficient balance' in answer.text

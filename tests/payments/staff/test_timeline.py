@@ -92,8 +92,8 @@ def test_a_reservation_charged_in_part_and_a_refund_that_waits() -> None:
         "app: lets it wait until the operation before it has ended",
     ]
     assert [each.words for each in pending_steps(it, [])] == [
-        "the app looks up the charge, unless the gateway notifies it before",
-        "the refund is sent when the operation before it has ended",
+        "the app looks up the charge of 60.00 UAH, unless the gateway notifies it before",
+        "the refund of 10.00 UAH is sent when the operation before it has ended",
     ]
     assert standing(it) == "authorized, charge under way, refund under way"
 
@@ -207,6 +207,18 @@ def test_everything_that_is_waited_for_is_named_soonest_first() -> None:
         ("the shopper has until then to pay", moment_after(hours=1)),
     ]
     assert any("not processed yet (TimeoutError)" in each for each in told(timeline(it, [unworked])))
+
+
+def test_refunds_that_have_ended_are_not_said_to_be_under_way_and_are_told_apart() -> None:
+    """Both were made, and stood under "What comes next" as two equal lines."""
+    refunds = [
+        operation(Kind.REFUND, amount=Decimal(amount), next_poll_at=moment_after(minutes=minutes))
+        for amount, minutes in (("20.50", 1), ("33.33", 2))
+    ]
+    assert [each.words for each in pending_steps(aggregate([operation(), *refunds]), [])] == [
+        "the refund of 20.50 UAH has ended; the app looks it up once more, unless the gateway notifies it before",
+        "the refund of 33.33 UAH has ended; the app looks it up once more, unless the gateway notifies it before",
+    ]
 
 
 def test_a_concluded_payment_waits_for_nothing() -> None:
