@@ -87,6 +87,13 @@ async def test_figures_are_those_of_the_period_and_are_compared_with_the_one_bef
     assert "Nov 15 – 21, 2026 compared with Nov 8 – 14, 2026" in page.replace("\N{THIN SPACE}", " ")
 
 
+@one_database
+async def test_an_average_is_no_finer_than_its_currency(staff_client: StaffClient) -> None:
+    for number, amount in enumerate(("100.00", "100.00", "101.00"), 1):
+        await sold(staff_client, number, amount, currency="JPY")
+    assert "Average payment 100 JPY" in await seen(staff_client)
+
+
 async def test_today_is_compared_with_yesterday_up_to_the_same_time(staff_client: StaffClient) -> None:
     await sold(staff_client, 1, "100.00", NOON - timedelta(hours=1))
     await sold(staff_client, 2, "50.00", NOON - DAY - timedelta(hours=1))

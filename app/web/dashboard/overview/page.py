@@ -10,6 +10,7 @@ from app.i18n.messages import gettext_noop
 from app.i18n.translation import Translation
 from app.reports.money import BooksComparison
 from app.reports.overview import PERIODS, Overview, Sums, decline_counts, payment_method_counts, read_overview
+from app.rules.currencies import smallest_unit
 from app.services import Services
 from app.store.attention import accounts_of
 from app.store.day_sums import ZERO, Days
@@ -161,6 +162,9 @@ def _cards(now: Sums, before: Sums, currency: str, language: Translation) -> lis
     def money(amount: Decimal | None) -> str:
         return _NOTHING if amount is None else language.money(amount, currency)
 
+    def average(amount: Decimal | None) -> str:
+        return money(None if amount is None else amount.quantize(smallest_unit(currency)))
+
     def rate(part: Decimal | None) -> str:
         return _NOTHING if part is None else language.percent(part)
 
@@ -168,7 +172,7 @@ def _cards(now: Sums, before: Sums, currency: str, language: Translation) -> lis
         (gettext_noop("Charged"), now.money.charged, before.money.charged, money, True),
         (gettext_noop("Net"), now.money.net, before.money.net, money, True),
         (gettext_noop("Success rate"), now.attempts.success_rate, before.attempts.success_rate, rate, False),
-        (gettext_noop("Average payment"), now.average, before.average, money, True),
+        (gettext_noop("Average payment"), now.average, before.average, average, True),
     )
     return [
         Card(name, write(value), write(previous), _change(value, previous, language, relative=relative))
