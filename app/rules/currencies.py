@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from app.i18n.currencies import has_cents
+from app.i18n.currencies import decimals_of, has_cents
 from app.i18n.messages import LazyMessage
 from integration_base.amounts import CENT, format_amount
 
@@ -21,7 +21,7 @@ def smallest_unit(currency: str, *amounts: Decimal) -> Decimal:
 
 def rounded_by_saleor(amount: Decimal, currency: str) -> Decimal:
     """Return what Saleor records of an amount that is reported to it (Saleor contract, A.7)."""
-    return amount.quantize(Decimal(1).scaleb(-get_currency_precision(currency)))
+    return amount.quantize(Decimal(1).scaleb(-decimals_of(currency)))
 
 
 def fraction_message(amount: Decimal, currency: str) -> LazyMessage | None:
