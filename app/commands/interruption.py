@@ -33,6 +33,8 @@ def _stopped_like_by_keyboard(stopped_by: list[int]) -> Iterator[None]:
 
     def stop(number: int, _frame: FrameType | None) -> None:
         stopped_by.append(number)
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in the background of a script
+            raise KeyboardInterrupt
         signal.raise_signal(signal.SIGINT)
 
     is_main = threading.current_thread() is threading.main_thread()

@@ -87,8 +87,10 @@ async def test_a_refund_that_is_interrupted_is_not_known_and_whoever_interrupts_
     """By a person, by whoever gives commands a time (`timeout`, cron), or with the terminal."""
     await store_payment(services, account)
     gateway.will_answer(Silence())
+    # As in a terminal: what runs in the background of a script lets its children ignore Ctrl+C.
+    begin = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from app.cli import main; main()"
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", "from app.cli import main; main()", "payments", "refund", ORDER, "--yes",
+        sys.executable, "-c", begin, "payments", "refund", ORDER, "--yes",
         env=clean_environment(environment), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip
 

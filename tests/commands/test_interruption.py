@@ -9,14 +9,15 @@ import pytest
 
 from app.commands.failure import CommandFailed
 from app.commands.interruption import run_until_interrupted
-from integration_base_tests.waiting import LONGEST_WAIT
+
+PATIENCE = 2  # seconds: waited for only if a signal does nothing
 
 
 @pytest.fixture
 def _as_it_was() -> Iterator[None]:
-    before = {number: signal.getsignal(number) for number in (signal.SIGHUP, signal.SIGTERM)}
+    before = {number: signal.getsignal(number) for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)}
     for number in before:
-        signal.signal(number, signal.SIG_DFL)
+        signal.signal(number, signal.default_int_handler if number is signal.SIGINT else signal.SIG_DFL)
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
@@ -28,7 +29,7 @@ async def be_sent(number: signal.Signals, closed: list[str]) -> str:
         for _ in range(100):
             await asyncio.sleep(0)
         if signal.getsignal(number) is not signal.SIG_IGN:
-            await asyncio.sleep(LONGEST_WAIT)
+            await asyncio.sleep(PATIENCE)
         return "done"
     finally:
         closed.append("the file with shoppers in it")
@@ -49,3 +50,14 @@ def test_a_signal_closes_what_is_open_and_is_said(number: signal.Signals, status
 def test_what_outlives_its_terminal_is_not_interrupted() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
     assert run_until_interrupted(be_sent(signal.SIGHUP, [])) == "done"
+
+
+@pytest.mark.usefixtures("_as_it_was")
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_command_in_the_background_of_a_script_can_be_told_to_stop(number: signal.Signals, status: int) -> None:
+    """A shell without job control lets it ignore Ctrl+C, which is meant for others."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    closed: list[str] = []
+    with pytest.raises(CommandFailed) as caught:
+        run_until_interrupted(be_sent(number, closed))
+    assert (caught.value.exit_code, len(closed)) == (status, 1)
