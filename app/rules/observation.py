@@ -251,28 +251,29 @@ def find_matching_operation(
     if seen.kind is Kind.CREATE:
         return aggregate.create
     charge_id = charge_id_of(aggregate, seen.payment_id)
-    same_kind = [each for each in aggregate.operations if each.kind is seen.kind]
-    named = [each for each in same_kind if each.operation_id == seen.gateway_id]
-    if named and not all(_is_declined_beside(operation, seen) for operation in named):
-        return next(operation for operation in named if not _is_declined_beside(operation, seen))
+    same_kind = [operation for operation in aggregate.operations if operation.kind is seen.kind]
+    named = [operation for operation in same_kind if operation.operation_id == seen.gateway_id]
+    meant = next((operation for operation in named if not _is_declined_beside(operation, seen)), None)
+    if meant is not None:
+        return meant
     if answered_operation_id is None and is_of_unknown_payment(aggregate, seen.payment_id, seen.kind):
         return None
     if seen.kind is Kind.DISPUTE:
         # A dispute that was known only by the id of the payment or charge, and is now reported with an id of its own.
         known_as = charge_id or aggregate.create.operation_id
         unnamed = (operation for operation in same_kind if operation.operation_id == known_as)
-        return next((each for each in unnamed if each.amount == seen.amount), None)
+        return next((operation for operation in unnamed if operation.amount == seen.amount), None)
     open_ones = [
-        each
-        for each in same_kind
-        if each.operation_id is None
-        and each.charge_id == charge_id
-        and (each.state in {State.INTENT, State.UNKNOWN} or each.inferred or each.decision is not None)
-        and (seen.kind is Kind.VOID or each.amount == seen.amount)
+        known
+        for known in same_kind
+        if known.operation_id is None
+        and known.charge_id == charge_id
+        and (known.state in {State.INTENT, State.UNKNOWN} or known.inferred or known.decision is not None)
+        and (seen.kind is Kind.VOID or known.amount == seen.amount)
     ]
     # First the operation being answered, then one that is in flight, last one that ended without the gateway's word.
     named_so = named[0] if named else None
-    return min(open_ones, key=lambda each: (each.id != answered_operation_id, each.state.final), default=named_so)
+    return min(open_ones, key=lambda known: (known.id != answered_operation_id, known.state.final), default=named_so)
 
 
 def _is_declined_beside(operation: Operation, seen: Observation) -> bool:

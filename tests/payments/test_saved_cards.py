@@ -213,7 +213,7 @@ async def test_who_deletes_what_is_not_theirs_or_is_not_there_withdraws_no_conse
     offering.transaction = first
     await offering.notify(payment(offering.order_id, **CARD))
     await offering.work()
-    assert OLENA in {each.user_id for each in await kept(offering)}
+    assert OLENA in {card.user_id for card in await kept(offering)}
 
 
 async def test_who_agreed_before_she_deleted_her_card_and_then_pays_has_it_kept(offering: Shop) -> None:

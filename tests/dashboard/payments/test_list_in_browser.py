@@ -1,12 +1,14 @@
 """Staff look for payments in the Dashboard's frame."""
 
 import csv
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from decimal import Decimal
 from zipfile import is_zipfile
 
 import pytest
-from playwright.async_api import Browser, expect
+from playwright.async_api import Browser, Locator, expect
 
 from app.core.vocabulary import Kind, State
 from tests.commands.books import operation, store_payment
@@ -166,6 +168,26 @@ async def test_row_opens_its_payment_in_a_tab_of_its_own_by_control_and_click(
             assert await path_of(frame) == path
 
 
+@asynccontextmanager
+async def list_of_two(
+    browser: Browser, staff_client: StaffClient, language: str
+) -> AsyncIterator[tuple[Locator, Callable[[int], Awaitable[list[int]]]]]:
+    """Give the list of two payments, and what returns the widths of a frame of that width, and of the list in it."""
+    async with dashboard_of(browser, staff_client.app, "/payments") as (page, frame):
+        await page.evaluate("language => setLocale(language)", language)
+        await sign_in(page, staff_client.token())
+        await expect(frame.get_by_role("row")).to_have_count(3)
+        beside = await page.evaluate("() => innerWidth - document.querySelector('iframe').clientWidth")
+        document = frame.locator("html")
+
+        async def widths_in_frame(width: int) -> list[int]:
+            await page.set_viewport_size({"width": width + beside, "height": 900})
+            widths: list[int] = await document.evaluate("html => [html.clientWidth, html.scrollWidth]")
+            return widths
+
+        yield document, widths_in_frame
+
+
 @one_database
 async def test_large_sums_leave_room_for_all_columns(browser: Browser, staff_client: StaffClient) -> None:
     """In frames of a small window (763 pixels), and of those a little larger than where the list changes its form."""
@@ -182,16 +204,9 @@ async def test_large_sums_leave_room_for_all_columns(browser: Browser, staff_cli
             channel="default-channel",
             **names(number) | {"order_number": f"1234567890{number}"},
         )
-    async with dashboard_of(browser, staff_client.app, "/payments") as (page, frame):
-        await page.evaluate("setLocale('uk')")
-        await sign_in(page, staff_client.token())
-        beside = await page.evaluate("() => innerWidth - document.querySelector('iframe').clientWidth")
-        await expect(frame.get_by_role("row")).to_have_count(3)
-        wide = {}
+    async with list_of_two(browser, staff_client, "uk") as (_, widths_in_frame):
         for width in (763, 860, 958, 962, 972, 990, 1020, 1050, 1072):
-            await page.set_viewport_size({"width": width + beside, "height": 900})
-            wide[width] = await frame.locator("html").evaluate("html => html.scrollWidth")
-        assert wide == {width: width for width in wide}
+            assert await widths_in_frame(width) == [width, width]
 
 
 @pytest.mark.long
@@ -203,15 +218,8 @@ async def test_beside_the_dashboards_menu_on_a_small_screen_all_columns_are_in_s
     """In a window of 1024 pixels the Dashboard of Saleor leaves 763 to an app."""
     await staff_client.payment(1, saved_card_id="a-card", saved_card_mask="545454******5454", channel="default-channel")
     await staff_client.payment(2)
-    async with dashboard_of(browser, staff_client.app, "/payments") as (page, frame):
-        await page.evaluate("language => setLocale(language)", language)
-        await sign_in(page, staff_client.token())
-        beside = await page.evaluate("() => innerWidth - document.querySelector('iframe').clientWidth")
-        await page.set_viewport_size({"width": 763 + beside, "height": 900})
-        await expect(frame.get_by_role("row")).to_have_count(3)
-        html = frame.locator("html")
-        assert await html.evaluate("html => html.clientWidth") == 763
-        assert await html.evaluate("html => html.scrollWidth") == 763
+    async with list_of_two(browser, staff_client, language) as (_, widths_in_frame):
+        assert await widths_in_frame(763) == [763, 763]
 
 
 # What a reader may set for letters, words, lines and paragraphs (WCAG 1.4.12).
@@ -231,15 +239,9 @@ async def test_a_reader_who_spaces_letters_out_sees_all_columns(
     paid = operation(details={"card_mask": "555555******4444"})
     await staff_client.payment(1, wallet="applepay", channel="default-channel", operations=[paid])
     await staff_client.payment(2, operations=[operation(state=State.PENDING)])
-    async with dashboard_of(browser, staff_client.app, "/payments", width=1280) as (page, frame):
-        await page.evaluate("language => setLocale(language)", language)
-        await sign_in(page, staff_client.token())
-        beside = await page.evaluate("() => innerWidth - document.querySelector('iframe').clientWidth")
-        await page.set_viewport_size({"width": 1072 + beside, "height": 900})
-        await expect(frame.get_by_role("row")).to_have_count(3)
-        html = frame.locator("html")
-        await html.evaluate(_SPACED_OUT)
-        assert await html.evaluate("html => [html.clientWidth, html.scrollWidth]") == [1072, 1072]
+    async with list_of_two(browser, staff_client, language) as (document, widths_in_frame):
+        await document.evaluate(_SPACED_OUT)
+        assert await widths_in_frame(1072) == [1072, 1072]
 
 
 @pytest.mark.long

@@ -22,6 +22,7 @@ from app.rules.decision_context import enqueue_note, raise_problem
 from app.rules.decisions.action import step_for
 from app.rules.details import Details
 from app.rules.mapper import Observation
+from app.rules.observation import find_matching_operation
 from app.rules.problems import cause_of_mismatch, problem_text
 from app.rules.refusal import RefusalError
 from app.rules.saved_cards import CardToken
@@ -414,6 +415,23 @@ def test_whole_order_is_looked_up_after_a_record_that_only_its_amount_makes_ours
     apply(aggregate, POS, [observation(Kind.REFUND, State.PENDING, gateway_id="refund-1")], context)
     assert refund.operation_id == "refund-1"
     assert (refund.next_poll_at == context.schedule.next_order_look_up(NOON)) is is_compared
+
+
+@pytest.mark.law(9, 10)
+@pytest.mark.parametrize(
+    ("amount", "later", "is_first"), [("100.00", 0, True), ("50.00", 0, False), ("100.00", 1, False)]
+)
+def test_a_failure_under_the_id_of_a_success_is_anothers_by_its_amount_or_its_time(
+    amount: str, later: int, *, is_first: bool
+) -> None:
+    """A gateway may give all refunds of a payment one id; a true reversal of the first goes to staff."""
+    at = Details(created_at=NOON).to_row()
+    first = an_operation(Kind.REFUND, State.SUCCESS, operation_id="refund-1", details=at)
+    second = an_operation(Kind.REFUND, State.UNKNOWN, Decimal(amount))
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, first, second)
+    details = Details(created_at=NOON + timedelta(seconds=later))
+    seen = observation(Kind.REFUND, State.FAILURE, Decimal(amount), "refund-1", details=details)
+    assert find_matching_operation(aggregate, seen, None) is (first if is_first else second)
 
 
 class TestOurOwnConclusions:

@@ -215,7 +215,7 @@ def test_refunds_that_have_ended_are_not_said_to_be_under_way_and_are_told_apart
         operation(Kind.REFUND, amount=Decimal(amount), next_poll_at=moment_after(minutes=minutes))
         for amount, minutes in (("20.50", 1), ("33.33", 2))
     ]
-    assert [each.words for each in pending_steps(aggregate([operation(), *refunds]), [])] == [
+    assert [step.words for step in pending_steps(aggregate([operation(), *refunds]), [])] == [
         "the refund of 20.50 UAH has ended; the app looks it up once more, unless the gateway notifies it before",
         "the refund of 33.33 UAH has ended; the app looks it up once more, unless the gateway notifies it before",
     ]
