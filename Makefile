@@ -1,9 +1,9 @@
 # What one does with this repository. `make` alone lists it.
 #
 # Needed: Python 3.11 or newer (with its venv module) and make. Everything else comes with `make install`,
-# exactly as pinned in requirements-dev.txt. Tests of pages also want Chromium (CHROMIUM, default
-# /usr/bin/chromium) and tests on PostgreSQL a server (TEST_DATABASE_URL); without them those are skipped,
-# or fail where CI is set.
+# exactly as pinned in requirements-dev.txt. Tests of pages also want Chromium (CHROMIUM, or Debian's
+# chromium-headless-shell or chromium) and tests on PostgreSQL a server (TEST_DATABASE_URL); without them those are
+# skipped, or fail where CI is set.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -112,6 +112,8 @@ test-app: $(STAMP) ## Only the tests of the app
 
 # SAMPLE=300 runs one of each kind and as many more as take 300 seconds of a processor, chosen by the commit: so does CI.
 SAMPLE ?=
+# What runs seldom runs in the browser that people have, and pictures are taken of what they see.
+test-long screenshots: export CHROMIUM ?= $(wildcard /usr/bin/chromium)
 .PHONY: test-long
 test-long: $(STAMP) ## The long campaigns: every kill point, hundreds of stories, every page in every theme
 	$(PYTEST) -n $(WORKERS) --dist worksteal -m long \

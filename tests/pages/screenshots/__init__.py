@@ -1,1 +1,1 @@
-"""``make screenshots``: takes the documentation's pictures anew, in ``CHROMIUM`` (or /usr/bin/chromium)."""
+"""``make screenshots``: takes the documentation's pictures anew, in Chromium."""

@@ -9,7 +9,9 @@ from playwright.async_api import Browser, async_playwright, expect
 
 from integration_base_tests.waiting import LONGEST_WAIT
 
-CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+# Debian's small Chromium has the same engine without the windows, and runs tests of pages in half the time.
+_PROGRAMS = ("/usr/bin/chromium-headless-shell", "/usr/bin/chromium")
+CHROMIUM = os.environ.get("CHROMIUM") or next(filter(shutil.which, _PROGRAMS), _PROGRAMS[-1])
 _FLAGS = [
     "--no-sandbox",  # containers run tests as root, for which Chromium has no sandbox
     "--disable-gpu",
