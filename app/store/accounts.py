@@ -9,13 +9,14 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import TypeAlias
 
-from sqlalchemy import and_, case, exists, or_
+from sqlalchemy import exists, or_
 from sqlalchemy.exc import SQLAlchemyError
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
-from sqlmodel.sql.expression import Select, SelectOfScalar
+from sqlmodel.sql.expression import SelectOfScalar
 
 from app.store.attention import clear_orders_of_others
+from app.store.channel_routes import find_route_changes, select_route
 from app.store.columns import fingerprint
 from app.store.database import Database
 from app.store.errors import DatabaseError
@@ -285,12 +286,12 @@ class AccountRepository:
 
         ``all_known``: Saleor has no other channels, so one that was created anew with an old slug is the same to us.
         """
-        if not _followed_routes(await self.routes(installation_id), slugs, all_known=all_known):
+        if not find_route_changes(await self.routes(installation_id), slugs, all_known=all_known):
             return
         async with self._database.transaction() as session:
             query = select(ChannelRoute).where(ChannelRoute.installation_id == installation_id).with_for_update()
             rows = (await session.exec(query.order_by(col(ChannelRoute.id)))).all()
-            changes = _followed_routes(rows, slugs, all_known=all_known)
+            changes = find_route_changes(rows, slugs, all_known=all_known)
             for row, slug, _ in changes:
                 if row.channel != slug:  # channels may have exchanged their slugs, which are unique
                     row.channel = f"~{row.id}"
@@ -302,7 +303,7 @@ class AccountRepository:
     async def _read_routed(self, name: tuple[int, str, str | None]) -> Mapping[_CacheKey, MerchantAccount]:
         installation_id, channel, channel_id = name
         async with self._database.transaction() as session:
-            found = (await session.exec(_route_of_channel(*name))).first()
+            found = (await session.exec(select_route(*name))).first()
         if found is None:
             return {}
         account, slug, known_as = found
@@ -339,50 +340,6 @@ SEALED_COLUMNS = tuple(
     )
 )
 """The sealed columns of an account."""
-
-
-def _route_of_channel(
-    installation_id: int, channel: str, channel_id: str | None
-) -> Select[MerchantAccount, str, str | None]:
-    """Return the query for a channel's account, and the slug and the id by which its route knows the channel."""
-    by_slug, by_id = col(ChannelRoute.channel) == channel, col(ChannelRoute.channel_id) == channel_id
-    of_nobody_else = and_(by_slug, col(ChannelRoute.channel_id).is_(None))  # staff may have mapped the new slug
-    return (
-        select(MerchantAccount, col(ChannelRoute.channel), col(ChannelRoute.channel_id))
-        .join(ChannelRoute, col(ChannelRoute.account_id) == col(MerchantAccount.id))
-        .where(ChannelRoute.installation_id == installation_id, or_(by_slug, by_id) if channel_id else by_slug)
-        .order_by(case((of_nobody_else, 0), (by_id, 1), else_=2), col(ChannelRoute.id))
-        .limit(1)
-    )
-
-
-def _followed_routes(
-    routes: Sequence[ChannelRoute], slugs: Mapping[str, str], *, all_known: bool
-) -> list[tuple[ChannelRoute, str, str | None]]:
-    """Return the routes to be changed, each with the slug and the id that it should have."""
-    wanted = [(route, *_followed(route, slugs, all_known=all_known)) for route in routes]
-    changes: list[tuple[ChannelRoute, str, str | None]] = []
-    for route, slug, channel_id in wanted:
-        competing = [other for other, its_slug, _ in wanted if its_slug == slug and other is not route]
-        final = (slug, channel_id)
-        if competing and slug != route.channel:
-            mapped_anew = any(other.channel == slug and other.channel_id is None for other in competing)
-            final = (route.channel, None if mapped_anew else route.channel_id)
-        elif competing and route.channel_id is not None:
-            final = (slug, route.channel_id)
-        if final != (route.channel, route.channel_id):
-            changes.append((route, *final))
-    return changes
-
-
-def _followed(route: ChannelRoute, slugs: Mapping[str, str], *, all_known: bool) -> tuple[str, str | None]:
-    """Return the slug and the id that a route should have if no other has that slug."""
-    known_as = route.channel_id
-    if known_as is not None and known_as in slugs:
-        return slugs[known_as], known_as
-    if known_as is None or all_known:
-        known_as = next((channel_id for channel_id, slug in slugs.items() if slug == route.channel), known_as)
-    return route.channel, known_as
 
 
 def _set_columns(row: MerchantAccount, columns: Mapping[str, object]) -> None:

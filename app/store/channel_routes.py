@@ -1,0 +1,53 @@
+"""Which account takes a channel's money, and how a route follows its channel when staff rename it in Saleor."""
+
+from collections.abc import Mapping, Sequence
+
+from sqlalchemy import and_, case, or_
+from sqlmodel import col, select
+from sqlmodel.sql.expression import Select
+
+from app.store.tables import ChannelRoute, MerchantAccount
+
+
+def select_route(
+    installation_id: int, channel: str, channel_id: str | None
+) -> Select[MerchantAccount, str, str | None]:
+    """Return the query for a channel's account, and the slug and the id by which its route knows the channel."""
+    by_slug, by_id = col(ChannelRoute.channel) == channel, col(ChannelRoute.channel_id) == channel_id
+    of_nobody_else = and_(by_slug, col(ChannelRoute.channel_id).is_(None))  # staff may have mapped the new slug
+    return (
+        select(MerchantAccount, col(ChannelRoute.channel), col(ChannelRoute.channel_id))
+        .join(ChannelRoute, col(ChannelRoute.account_id) == col(MerchantAccount.id))
+        .where(ChannelRoute.installation_id == installation_id, or_(by_slug, by_id) if channel_id else by_slug)
+        .order_by(case((of_nobody_else, 0), (by_id, 1), else_=2), col(ChannelRoute.id))
+        .limit(1)
+    )
+
+
+def find_route_changes(
+    routes: Sequence[ChannelRoute], slugs: Mapping[str, str], *, all_known: bool
+) -> list[tuple[ChannelRoute, str, str | None]]:
+    """Return the routes to be changed, each with the slug and the id that it should have."""
+    wanted = [(route, *_follow(route, slugs, all_known=all_known)) for route in routes]
+    changes: list[tuple[ChannelRoute, str, str | None]] = []
+    for route, slug, channel_id in wanted:
+        competing = [other for other, its_slug, _ in wanted if its_slug == slug and other is not route]
+        final = (slug, channel_id)
+        if competing and slug != route.channel:
+            mapped_anew = any(other.channel == slug and other.channel_id is None for other in competing)
+            final = (route.channel, None if mapped_anew else route.channel_id)
+        elif competing and route.channel_id is not None:
+            final = (slug, route.channel_id)
+        if final != (route.channel, route.channel_id):
+            changes.append((route, *final))
+    return changes
+
+
+def _follow(route: ChannelRoute, slugs: Mapping[str, str], *, all_known: bool) -> tuple[str, str | None]:
+    """Return the slug and the id that a route should have if no other has that slug."""
+    known_as = route.channel_id
+    if known_as is not None and known_as in slugs:
+        return slugs[known_as], known_as
+    if known_as is None or all_known:
+        known_as = next((channel_id for channel_id, slug in slugs.items() if slug == route.channel), known_as)
+    return route.channel, known_as
