@@ -2,8 +2,8 @@
 
 What is counted:
 
-- **files**: Python files below ``app/`` of which a function was entered. The test kit and the sandbox are not counted:
-  they play the others' parts.
+- **files**: Python files of the app and of the packages beside it of which a function was entered. The test kit and the
+  sandbox are not counted: they play the others' parts.
 - **functions**: the functions in those files that were entered, each once, however often it is called. Lambdas,
   comprehensions and properties are functions; the bodies of modules and classes are not.
 - **changes**: of file, for a reader who follows with a tracer and reads each function once: in the order in which the
