@@ -15,11 +15,18 @@ from app.flows.initialize import creation_intent
 from app.i18n.messages import LazyMessage
 from app.rules.cards.card_form import PaymentInstrument
 from app.rules.references import order_id_of
-from app.rules.requests.payout import PayoutBegun, PayoutRefusedError, PayoutTerms, currency_of, payout_request
+from app.rules.requests.payout import (
+    NO_ACCOUNT,
+    PayoutBegun,
+    PayoutRefusedError,
+    PayoutTerms,
+    currency_of,
+    payout_request,
+)
 from app.services import Services
 from app.store.aggregates import ByTransaction
 from app.store.payouts import total_paid_out_since
-from app.store.repository import NewPayment
+from app.store.repository import AccountGoneError, NewPayment
 from app.store.tables import MerchantAccount, Payout, SavedCard
 from gateway_client.errors import InvalidRequestError
 from gateway_client.models.payout import Payout as Request
@@ -96,7 +103,10 @@ async def pay_out(services: Services, account: MerchantAccount, payout: Confirme
         message = LazyMessage("The gateway does not accept this: %(why)s.", why=exc.message)
         raise PayoutRefusedError({"": message}) from None  # the rejected value may be the card's number
     client = services.gateways.client(account)  # fails here if the keys do not open, before anything is recorded
-    journaled = await services.payments.begin(_new_payment(services, account, payout, request))
+    try:
+        journaled = await services.payments.begin(_new_payment(services, account, payout, request))
+    except AccountGoneError:  # deleted by somebody else, while this request still knew it
+        raise PayoutRefusedError({"": NO_ACCOUNT}) from None
     if journaled is None:
         known = await find_payout(services, account.installation_id, payout.key)
         assert known is not None  # noqa: S101 - `begin` returns None only if it exists

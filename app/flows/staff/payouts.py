@@ -32,12 +32,14 @@ from app.rules.cards.encrypted_card import open_sealed_number
 from app.rules.refusal import RefusalCode, RefusalError
 from app.rules.requests.payout import (
     FIELDS,
+    NO_ACCOUNT,
     PayoutRefusedError,
     PayoutTerms,
     day_limit_message,
     parse_terms,
 )
 from app.services import Services
+from app.store.accounts import AccountError
 from app.store.payouts import PayoutRecord, payout_of, similar_payouts_since
 from app.store.tables import MerchantAccount, SavedCard
 from app.store.vault import VaultError
@@ -50,7 +52,6 @@ NOT_AUTHORIZED = LazyMessage(
 )
 _PROPOSAL_EXPIRED = LazyMessage("This payout was not confirmed in time: nothing was paid out. Request it again.")
 _NOT_OURS = LazyMessage("This form cannot be submitted. Reload the page.")
-_NO_ACCOUNT = LazyMessage("Choose one of the available options.")
 _ONE_CARD = LazyMessage("Choose a saved card or enter a card number: one of the two.")
 _NO_SUCH_CARD = LazyMessage("This customer has no such card saved with this merchant account, or it cannot be used.")
 _NOT_CERTIFIED = LazyMessage(
@@ -102,7 +103,10 @@ def may_pay_out(account: MerchantAccount, person: Person) -> bool:
 
 async def require_payout_right(services: Services, account: MerchantAccount, person: Person) -> MerchantAccount:
     """Return the account as it is now, if the person may pay out with it; else raise PayoutRefusedError."""
-    current = await services.accounts.pin_payout_staff(account.id, normalize_email(person.email), person.id)
+    try:
+        current = await services.accounts.pin_payout_staff(account.id, normalize_email(person.email), person.id)
+    except AccountError:  # deleted by somebody else, while this request still knew it
+        raise PayoutRefusedError({"": NO_ACCOUNT}) from None
     if not may_pay_out(current, person):
         raise PayoutRefusedError({"": NOT_AUTHORIZED})
     return current
@@ -195,7 +199,7 @@ async def confirm(
     accounts = await services.accounts.all(installation_id)
     account = next((each for each in accounts if each.id == proposal["account"]), None)
     if account is None:
-        raise PayoutRefusedError({"": _NO_ACCOUNT})
+        raise PayoutRefusedError({"": NO_ACCOUNT})
     if person is not None:
         account = await require_payout_right(services, account, person)
     if confirmed.at > requested.at + PROPOSAL_LIFETIME:

@@ -51,6 +51,7 @@ _YES_OR_NO = LazyMessage("Choose one of the available options.")
 _TOO_LONG = LazyMessage("Enter at most %(most)s printable characters.", most=LONGEST_FIELD)
 _LONG_DESCRIPTION = LazyMessage("Enter at most %(most)s printable characters.", most=LONGEST_DESCRIPTION)
 _GAMBLING_ONLY = LazyMessage("Only accounts in the gambling sector send this.")
+NO_ACCOUNT = LazyMessage("This store has no such merchant account.")
 PAYOUTS_OFF = LazyMessage(
     "This merchant account does not make payouts: the store owner can switch payouts on, with their limits."
 )

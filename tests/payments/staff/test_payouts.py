@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from decimal import Decimal
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -300,6 +301,26 @@ async def test_who_was_taken_off_the_list_in_another_process_cannot_confirm_here
     with pytest.raises(PayoutRefusedError, match="has not named you"):
         await confirmed(shop, review.sealed)
     assert payments_out(shop) == []
+
+
+@pytest.mark.law(2)
+@pytest.mark.parametrize("step", ["accounts.all", "accounts.pin_payout_staff", "payments.begin"])
+async def test_an_account_that_is_deleted_while_its_payout_is_confirmed_pays_nothing_out(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    review = await proposed(shop)
+    repository, method = step.split(".")
+    accounts, meant = shop.services.accounts, getattr(shop.services, repository)
+    usual = getattr(type(meant), method)
+
+    async def after_deletion(self: Any, *values: Any) -> Any:
+        await accounts.remove(shop.account.id)
+        return await usual(self, *values)
+
+    monkeypatch.setattr(type(meant), method, after_deletion)
+    with pytest.raises(PayoutRefusedError, match="This store has no such merchant account"):
+        await confirmed(shop, review.sealed)
+    assert not payments_out(shop)
 
 
 async def test_a_limit_that_was_lowered_meanwhile_counts(shop: Shop) -> None:
