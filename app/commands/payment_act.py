@@ -17,7 +17,13 @@ from app.commands.terminal import AsJson, confirm, print_line, print_warning, re
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import Kind, State
 from app.flows.accounts.balances import read_balances, refund_warning
-from app.flows.staff.actions import StaffRequest, charge_refund_step, largest_step, request_action
+from app.flows.staff.actions import (
+    StaffRequest,
+    charge_refund_step,
+    largest_step,
+    operations_before_request,
+    request_action,
+)
 from app.flows.staff.subscription import cancel_subscription
 from app.i18n.messages import Money
 from app.rules.action_request import describe_request
@@ -49,6 +55,8 @@ Reason: TypeAlias = Annotated[
         metavar="TEXT", help="The reason: the gateway stores it, and the timeline shows it.", show_default=False
     ),
 ]
+
+_WITH_AMOUNT = frozenset({Kind.CAPTURE, Kind.REFUND})
 
 
 def capture(
@@ -149,15 +157,17 @@ def _do(
 ) -> None:
     aggregate, account = with_services(lambda services: _load(services, payment))
     shares = read_shares(taken_from, names_of(account.split_rules)) or None
-    now = balance(aggregate.payment.flow, aggregate.operations)
-    step = _step(kind, None if amount is None else read_amount(amount), shares, now, charge_id)
-    if kind is Kind.REFUND:
-        _warn_if_insufficient(account, now.sum(step.amount))
-    if not yes:
-        require_interactive("confirm with --yes")
-        confirm(_question(step, now, aggregate.payment.order_id, is_rest_kept=keeps_rest(account)))
-    amount_moved = step.amount if kind in {Kind.CAPTURE, Kind.REFUND} else None
+    wanted = None if amount is None else read_amount(amount)
     by, key = getpass.getuser(), request or uuid4().hex
+    before = operations_before_request(aggregate, key)
+    if before is None:
+        now = balance(aggregate.payment.flow, aggregate.operations)
+        step = _step(kind, wanted, shares, now, charge_id)
+        _confirm_step(step, now, aggregate.payment.order_id, account, yes=yes)
+        wanted = step.amount
+    elif wanted is None and kind in _WITH_AMOUNT:  # all that was possible when it was requested first
+        wanted = _step(kind, None, shares, balance(aggregate.payment.flow, before), charge_id).amount
+    amount_moved = wanted if kind in _WITH_AMOUNT else None
     requested = StaffRequest(
         kind, by=by, key=key, amount=amount_moved, taken_from=shares, charge_id=charge_id, reason=reason
     )
@@ -169,6 +179,14 @@ def _do(
             raise CommandFailed(f"nothing was done: {refusal.message}") from refusal
 
     _print_result(*with_services(do), as_json=as_json)
+
+
+def _confirm_step(step: Step, now: Balance, order_id: str, account: MerchantAccount, *, yes: bool) -> None:
+    if step.kind is Kind.REFUND:
+        _warn_if_insufficient(account, now.sum(step.amount))
+    if not yes:
+        require_interactive("confirm with --yes")
+        confirm(_question(step, now, order_id, is_rest_kept=keeps_rest(account)))
 
 
 def _warn_if_insufficient(account: MerchantAccount, refunded: Money) -> None:

@@ -4,6 +4,7 @@ import getpass
 import json
 import sys
 import uuid
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +13,7 @@ from rich.text import Text
 
 from app.commands import account_flags as flags
 from app.commands import sheets
+from app.commands.arguments import read_amount
 from app.commands.failure import CommandFailed
 from app.commands.finders import find_account, find_installation, find_payment
 from app.commands.messages import figure_text
@@ -37,6 +39,7 @@ from app.flows.pay_out import Signature, find_payout
 from app.flows.staff.payouts import PayoutReview, propose
 from app.flows.staff.payouts import confirm as confirm_payout
 from app.i18n.messages import Money
+from app.reports.customers import open_request
 from app.reports.payout_view import payout_facts, payout_rows
 from app.rules.requests.payout import RECIPIENT_FIELDS, PayoutRefusedError
 from app.services import Services
@@ -44,6 +47,7 @@ from app.store.payouts import PayoutRecord, payout_of, payouts_page
 from app.store.tables import MerchantAccount, SavedCard
 
 _HERE = "127.0.0.1"
+_NAMES = ("recipient_first_name", "recipient_middle_name", "recipient_last_name")
 _NAMESPACE = uuid.UUID("8f0f3a0e-6a3e-4c57-9d55-3a4f0a3a7f10")  # derives a key from the name of a request
 
 
@@ -164,6 +168,8 @@ def send(
             sum_ = Money(review.terms.amount, review.terms.currency)
             confirm(f"Pay out {sum_} to {review.terms.recipient_name}, card {review.mask}?")
         known = with_services(lambda services: _confirm(services, review))
+    if request:
+        with_services(lambda services: _require_same(services, known, account, form, card))
     _print_result(known, as_json=as_json)
 
 
@@ -188,6 +194,32 @@ def _recipient(file: str) -> dict[str, str]:
 async def _find_payout(services: Services, account: str, key: str) -> PaymentAggregate | None:
     row = await find_account(services, account)
     return await find_payout(services, row.installation_id, key)
+
+
+async def _require_same(
+    services: Services, made: PaymentAggregate, account: str, form: Mapping[str, str], digits: str | None
+) -> None:
+    """Raise CommandFailed when another payout than the wanted one was made under the same name.
+
+    What cannot be read any more, because it was erased or its key is missing, is not compared.
+    """
+    row = await find_account(services, account)
+    request = open_request(services, made.payment, made.create)
+    recipient = request.get("properties") or {name: form.get(name, "").strip() for name in _NAMES}
+    is_same = {
+        "account": made.payment.account_id == row.id,
+        "amount": made.payment.amount == read_amount(form["amount"]),
+        "card": request.get("customer_id") in {None, form["customer"]}
+        and (made.payment.saved_card_mask or "").endswith(digits or ""),
+        "recipient": all(str(recipient.get(name) or "") == form.get(name, "").strip() for name in _NAMES),
+    }
+    different = " and ".join(what for what, same in is_same.items() if not same)
+    if different:
+        raise CommandFailed(
+            f"nothing was paid out now: this name of a request was already used for a payout with another {different}: "
+            f"see saleor-gateway payouts show {made.payment.order_id}",
+            status=2,
+        )
 
 
 async def _review(

@@ -121,6 +121,39 @@ async def test_a_request_that_is_named_is_done_once(
     (await shell(*command, "--amount", "31.00")).failed("with different details")
 
 
+@pytest.mark.law(4)
+@pytest.mark.parametrize("is_answered", [True, False])
+@pytest.mark.parametrize(
+    ("kind", "flow"), [("refund", Flow.CHARGE), ("capture", Flow.AUTHORIZATION), ("void", Flow.AUTHORIZATION)]
+)
+async def test_a_request_for_everything_that_is_named_is_done_once(
+    shell: Shell, services: Services, account: MerchantAccount, gateway: FakeGateway, *, kind: str, flow: Flow,
+    is_answered: bool,
+) -> None:  # fmt: skip
+    """When it is repeated, nothing is left of which it could be everything."""
+    await store_payment(services, account, flow=flow)
+    gateway.will_answer(json_reply(record(kind, ORDER, "100.00")) if is_answered else BROKEN)
+    command = ("payments", kind, ORDER, "--yes", "--request", "ticket-7781")
+    first, second = await shell(*command), await shell(*command)
+    assert first.status == 0
+    assert (second.status, second.out) == (first.status, first.out), second.err
+    assert gateway.calls == [kind]
+
+
+@pytest.mark.law(4)
+async def test_the_rest_of_a_payment_is_not_what_was_requested_by_name(
+    shell: Shell, services: Services, account: MerchantAccount, gateway: FakeGateway
+) -> None:
+    await store_payment(services, account)
+    gateway.will_answer(json_reply(record("refund", ORDER, "30.00")), json_reply(record("refund", ORDER, "70.00")))
+    command = ("payments", "refund", ORDER, "--yes", "--request")
+    assert (await shell(*command, "ticket-7781", "--amount", "30")).status == 0
+    assert (await shell(*command, "ticket-7782")).out == "Done: refund 70.00 UAH.\n"
+    (await shell(*command, "ticket-7781")).failed("with different details")
+    assert (await shell(*command, "ticket-7782")).out == "Done: refund 70.00 UAH.\n"
+    assert gateway.calls == ["refund", "refund"]
+
+
 async def test_a_reservation(shell: Shell, services: Services, account: MerchantAccount, gateway: FakeGateway) -> None:
     await store_payment(services, account, flow=Flow.AUTHORIZATION)
     (await shell("payments", "refund", ORDER, "--yes")).failed("nothing has been charged yet")
@@ -146,7 +179,8 @@ async def test_an_unpaid_payment_is_cancelled(
     await store_payment(services, account, [operation(state=State.INIT)])
     (await shell("payments", "void", ORDER, "--yes")).failed("cancel the payment instead")
     gateway.will_answer(json_reply([payment(ORDER, "failure", "100.00", status_code="6007")]))
-    assert (await shell("payments", "cancel", ORDER, "--yes")).out == "Done: cancel the payment.\n"
+    command = ("payments", "cancel", ORDER, "--yes", "--request", "ticket-7781")
+    assert (await shell(*command)).out == (await shell(*command)).out == "Done: cancel the payment.\n"
     assert [each.kind for each in await asked_for(services)] == [Kind.CANCEL]
 
 

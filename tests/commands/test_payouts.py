@@ -119,6 +119,30 @@ async def test_a_request_that_is_named_is_done_once_whatever_came_of_it(
     assert gateway.calls == ["payment"]
 
 
+@pytest.mark.law(4)
+async def test_a_name_used_for_another_payout_is_refused(
+    shell: Shell, services: Services, account: MerchantAccount, gateway: FakeGateway, recipient: str
+) -> None:
+    named = ("--yes", "--request", "ticket-7781")
+    assert (await shell(*words(recipient, *named))).status == 0
+    await a_card(services, account, "5555")
+    other_name = Path(recipient).with_name("other.json")
+    other_name.write_text(json.dumps({"recipient_first_name": "Taras", "recipient_last_name": "Pavlychko"}))
+    options = {"payouts": True, "payout_most": Decimal("1000.00"), "payout_most_a_day": Decimal("1500.00")}
+    await add_account(services, account.installation_id, base_url=gateway.url, name="Second", options=options)
+    for what, different in (
+        ("amount", words(recipient, *named, amount="250")),
+        ("card", words(recipient, *named, "--card", "5555")),
+        ("card", words(recipient, *named, "--customer", "VXNlcjo4")),
+        ("recipient", words(str(other_name), *named)),
+        ("account", tuple("Second" if word == "Shop" else word for word in words(recipient, *named))),
+    ):
+        (await shell(*different)).failed(f"was already used for a payout with another {what}: see", 2)
+    (await shell(*words(recipient, *named, amount="much"))).failed("'much' is not an amount", 2)
+    assert (await shell(*words(recipient, *named, "--card", "4242", amount="100.00"))).status == 0
+    assert gateway.calls == ["payment"]
+
+
 @one_database
 async def test_what_is_wrong_is_told_at_once_and_nothing_is_asked(
     shell: Shell, services: Services, account: MerchantAccount, gateway: FakeGateway, recipient: str

@@ -1,6 +1,6 @@
 """Actions by staff: requests from the app's pages or a terminal to capture, void, refund or cancel."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -57,6 +57,12 @@ def charge_refund_step(charge_id: str, amount: Decimal | None, now: Balance) -> 
     return step_for(AvailableAction.REFUND, wanted, now, required_kind=Kind.REFUND, charge_id=charge_id)
 
 
+def operations_before_request(aggregate: PaymentAggregate, key: str) -> Sequence[Operation] | None:
+    """Return the operations older than the one that staff requested under that key; None: there is none. Pure."""
+    repeated = aggregate.operation_by_key(_operation_key(key))
+    return None if repeated is None else aggregate.operations[: aggregate.operations.index(repeated)]
+
+
 async def request_action(
     services: Services, order_id: str, staff_request: StaffRequest, *, installation_id: int | None = None
 ) -> tuple[PaymentAggregate, Operation]:
@@ -80,7 +86,7 @@ def _action_request(staff_request: StaffRequest) -> ActionRequest:
                 RefusalCode.INVALID_AMOUNT, LazyMessage("Enter how much: an amount above zero."), "amount"
             )
         check_amount(amount)
-    key = f"staff:{staff_request.key}"
+    key = _operation_key(staff_request.key)
     return ActionRequest(
         action=ACTIONS[staff_request.kind],
         amount=ZERO if amount is None else amount,
@@ -92,6 +98,10 @@ def _action_request(staff_request: StaffRequest) -> ActionRequest:
         charge_id=staff_request.charge_id,
         reasons={key: staff_request.reason},
     )
+
+
+def _operation_key(key: str) -> str:
+    return f"staff:{key}"
 
 
 def _total_amount(parts: Decimal, amount: Decimal | None) -> Decimal:
