@@ -32,7 +32,7 @@ whether there are any, so that no query is made for the rows of a payment withou
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -239,8 +239,10 @@ def clear_returned_money(payment: Payment, held: Decimal, now: datetime) -> None
     _end_problems(payment, [problem for problem in unowed if held <= Decimal(problem.key.rpartition(":")[2])], now)
 
 
-def acknowledge(payment: Payment, now: datetime, operations: Sequence[Operation] = ()) -> tuple[str, ...]:
-    """Acknowledge the problems that only a person can judge; return their messages.
+def acknowledge(
+    payment: Payment, now: datetime, operations: Sequence[Operation] = (), *, unless: Collection[Problem] = ()
+) -> tuple[str, ...]:
+    """Acknowledge the problems that only a person can judge, ``unless`` nobody has seen them; return their messages.
 
     Refused keys stay a problem until they are accepted. So does a problem of one of these ``operations`` as long as it
     is open, or has perhaps succeeded after all: looking does not settle it. A mismatch that staff have acknowledged is
@@ -248,7 +250,7 @@ def acknowledge(payment: Payment, now: datetime, operations: Sequence[Operation]
     """
     messages = []
     for problem in open_problems(payment):
-        if problem.kind in ACCOUNT_KINDS or _is_open(problem, operations):
+        if problem in unless or problem.kind in ACCOUNT_KINDS or _is_open(problem, operations):
             continue
         problem.acknowledged_at = now
         if problem.kind is AlertKind.REFUSED:

@@ -120,6 +120,39 @@ async def test_but_not_when_its_money_is_gone_by_another_refund(paid_shop: Shop)
     assert paid_shop.amounts.refunded == Decimal(TOTAL)
 
 
+@pytest.mark.law(8)
+@pytest.mark.parametrize(
+    ("flow", "action", "kind", "name"),
+    [("CHARGE", "REFUND", Kind.REFUND, "refund"), ("AUTHORIZATION", "CHARGE", Kind.CAPTURE, "charge")],
+)
+async def test_more_than_there_was_is_shown_to_staff_also_when_it_is_settled_by_hand(
+    shop: Shop, flow: str, action: str, kind: Kind, name: str
+) -> None:
+    """Others have used the money while nobody knew how the operation had ended, and the gateway answers no look-up."""
+    await shop.complete_payment(flow)
+    shop.gateway.will_answer(HangUp())
+    await shop.request_action(action, "400.00")
+    await shop.notify(operation(kind.value, shop.order_id, "300.00"))
+    await shop.work()
+    shop.gateway.will_answer_look_ups(*[HangUp()] * 500)
+    await by_hand(shop, State.SUCCESS, row_id=(await shop.operation(kind)).id)
+    await shop.pass_time(days=2)
+    said = problem_text((await shop.aggregate()).payment) or ""
+    assert f"The {name} of 400.00 UAH was carried out, although this payment had not enough left for it" in said
+
+
+@pytest.mark.law(8)
+async def test_a_dispute_lost_by_hand_after_a_refund_shows_staff_that_the_payer_has_it_twice(paid_shop: Shop) -> None:
+    paid_shop.gateway.will_answer(json_reply(operation("refund", paid_shop.order_id, "400.00")))
+    await paid_shop.request_action("REFUND", "400.00")
+    await paid_shop.notify(payment(paid_shop.order_id, "pending", "569.50", method="dispute", operation_id="dispute-1"))
+    await paid_shop.work()
+    await by_hand(paid_shop, State.SUCCESS)
+    await paid_shop.pass_time(days=1)
+    said = problem_text((await paid_shop.aggregate()).payment) or ""
+    assert "400.00 UAH was or is being refunded, and the bank took 569.50 UAH" in said
+
+
 async def test_a_capture_by_hand_of_less_releases_the_rest(reserved_shop: Shop) -> None:
     reserved_shop.gateway.will_answer(HangUp())
     await reserved_shop.request_action("CHARGE", TOTAL)
