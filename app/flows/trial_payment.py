@@ -23,7 +23,7 @@ from app.rules.requests.payment import check_account
 from app.rules.requests.storefront import check_typed_fields
 from app.services import Services
 from app.store.aggregates import ByTransaction
-from app.store.repository import NewPayment
+from app.store.repository import AccountGoneError, NewPayment
 from app.store.tables import MerchantAccount
 from gateway_client.errors import InvalidRequestError
 from gateway_client.models import Sector
@@ -34,6 +34,7 @@ from integration_base.outbound import Deadline
 SUGGESTED_AMOUNT = Decimal("1.00")
 """The proposed amount: enough for a bank to take it seriously, and too little to matter."""
 
+_NO_ACCOUNT = LazyMessage("This store has no such merchant account.")
 _MISSING = {
     "customer_email": LazyMessage("Enter an e-mail address: the gateway requires one."),
     "customer_phone": LazyMessage("Enter a phone number: the gateway requires one."),
@@ -77,7 +78,10 @@ async def begin_trial(services: Services, account: MerchantAccount, trial: Trial
     store = await services.installations.get(account.installation_id)
     request = _build_request(services, account, trial, store.saleor_api_url)
     client = services.gateways.client(account)  # fails here if the keys do not open, before anything is recorded
-    journaled = await services.payments.begin(_new_payment(services, account, trial, request))
+    try:
+        journaled = await services.payments.begin(_new_payment(services, account, trial, request))
+    except AccountGoneError:  # deleted by somebody else, while this request still knew it
+        raise RefusalError(RefusalCode.NOT_POSSIBLE, _NO_ACCOUNT) from None
     if journaled is None:
         known = await services.payments.find(ByTransaction(account.installation_id, trial.transaction_id))
         assert known is not None  # noqa: S101 - `begin` returns None only if it exists

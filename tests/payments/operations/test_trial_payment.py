@@ -115,6 +115,14 @@ async def test_the_same_wish_twice_is_one_payment(shop: Shop) -> None:
     assert shop.gateway.calls == ["payment"]
 
 
+@pytest.mark.law(2)
+async def test_an_account_that_was_just_deleted_is_not_tried(shop: Shop) -> None:
+    assert await shop.services.accounts.remove(shop.account.id)
+    with pytest.raises(RefusalError, match="This store has no such merchant account"):
+        await begin_trial(shop.services, shop.account, a_trial())
+    assert not shop.gateway.requests
+
+
 async def test_staff_refund_it(shop: Shop) -> None:
     order_id = await paid(shop)
     shop.gateway.will_answer(json_reply(operation("refund", order_id, "1.00")))
