@@ -13,6 +13,7 @@ from typing import Any
 
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import State
+from app.i18n.messages import LazyMessage
 from app.rules.balance import ZERO, balance, check_amount
 from app.rules.decisions.competing_attempts import amount_to_pay, attempt_of
 from app.rules.refusal import RefusalCode, RefusalError
@@ -30,6 +31,7 @@ NOT_PAYABLE = "This order cannot be paid: it is not placed, or cancelled."
 ALL_PAID = "There is nothing left to pay on this order."
 _NO_ANSWER = "Saleor did not answer in time. The link may still have been created: check the order again in a minute."
 _NOT_KNOWN = "It is not yet known whether the payment page was opened: check the order again in a minute."
+_LINK_PAID = LazyMessage("The link of this request was created before, and it has been paid.")
 # Data that the storefront is told to pass; staff can only add it to the order.
 _MISSING_ON_ORDER = {
     RefusalCode.MISSING_NAME: "The order has no first and last name, which the merchant account requires",
@@ -176,6 +178,8 @@ async def _begun_payment(
     (aggregate,) = found
     if can_be_paid(aggregate, services.now()):
         return aggregate
+    if aggregate.create.state is State.SUCCESS:
+        raise RefusalError(RefusalCode.NOT_POSSIBLE, _LINK_PAID)
     outcome_known = aggregate.create.state.final or aggregate.create.state is State.INIT
     message = aggregate.create.message if outcome_known else None
     raise RefusalError(RefusalCode.NOT_POSSIBLE, message or _NOT_KNOWN)

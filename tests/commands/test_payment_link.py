@@ -69,6 +69,20 @@ async def test_a_request_that_is_named_makes_one_link(shell: Shell, stack: Order
 
 
 @one_database
+async def test_a_named_link_that_was_paid_is_said_to_be_paid(shell: Shell, stack: OrderPageStack) -> None:
+    order = await stack.order()
+    stack.gateway.will_answer(stack.gateway.page())
+    command = ("payments", "link", order.id, "--amount", "100", "--request", "ticket-7781")
+    assert (await shell(*command)).status == 0
+    (aggregate,) = await stack.payments(order)
+    await stack.pays(aggregate)
+    (await shell(*command)).failed(
+        "no link was created: The link of this request was created before, and it has been paid."
+    )
+    assert len(await stack.payments(order)) == 1
+
+
+@one_database
 async def test_link_language_is_the_one_asked_for(shell: Shell, stack: OrderPageStack) -> None:
     order = await stack.order()
     (await shell("payments", "link", order.id, "--language", "xx")).failed("is not a language", status=2)
