@@ -109,7 +109,8 @@ def conclude(
 
     Does nothing when the gateway has already reported a later state: its notification can overtake its response.
     """
-    if operation.state.rank >= state.rank:
+    before = operation.state
+    if before.rank >= state.rank:
         return
     operation.state = state
     operation.inferred = inferred
@@ -119,10 +120,9 @@ def conclude(
     _reschedule(aggregate.payment, operation, context)
     _book(aggregate, operation, context)
     event = event_type_of(operation.kind, aggregate.payment.flow, state)
-    if operation.kind is Kind.DISPUTE:
-        report_dispute(aggregate, operation, context)
-    elif event is not None:
+    if event is not None and operation.kind is not Kind.DISPUTE:
         report_operation(aggregate, operation, event, context, amount=operation.amount, message=message)
+    _flag_consequences(aggregate, operation, before, context)
     conclude_cancellations(aggregate, context)
     _wake_next_operation(aggregate, context.now)
 

@@ -15,10 +15,7 @@ from app.i18n.messages import gettext_noop
 from app.rules.apply import apply, conclude, withdraw_contradiction
 from app.rules.balance import balance
 from app.rules.decision_context import DecisionContext
-from app.rules.disputes import flag_disputes_paid_back_twice
 from app.rules.due import end_look_ups
-from app.rules.external_operations import flag_overdrawn
-from app.rules.observation import is_ours
 from app.rules.problems import acknowledge, needs_decision, open_problems
 from app.rules.refusal import RefusalCode, RefusalError
 from integration_base.amounts import format_amount, is_amount
@@ -97,7 +94,6 @@ class OperationSettled(Fact[PaymentAggregate]):
             if self.decision.state is State.SUCCESS:
                 operation.amount = amount
             conclude(aggregate, operation, self.decision.state, context, message=message)
-            _flag_consequences(aggregate, operation, context)
         withdraw_contradiction(aggregate, operation, message, context)
         operation.inferred = False
         news = [problem for problem in open_problems(aggregate.payment) if problem not in seen]
@@ -124,18 +120,6 @@ class ProblemsReviewed(Fact["tuple[str, ...]"]):
                 if operation.state is State.SUCCESS:  # nothing else can be decided about it
                     withdraw_contradiction(aggregate, operation, _REVIEWED, self.context)
         return reviewed
-
-
-def _flag_consequences(aggregate: PaymentAggregate, operation: Operation, context: DecisionContext) -> None:
-    """Show staff what their decision means for the money of other operations: they may not know of these.
-
-    What others did beyond what was left is itself what they have decided about.
-    """
-    is_step = operation.kind in {Kind.CAPTURE, Kind.VOID, Kind.REFUND} and is_ours(operation)
-    if is_step and operation.state is State.SUCCESS:
-        flag_overdrawn(aggregate, operation, context.now)
-    if operation.kind is Kind.REFUND:
-        flag_disputes_paid_back_twice(aggregate, context)
 
 
 def _check(
