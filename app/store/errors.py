@@ -38,6 +38,11 @@ TRANSIENT_ERRORS = (OperationalError, InterfaceError, NoConnection, TimeoutError
 """Errors that may pass: caused by the server, the connection or a lock, not by the request itself."""
 
 
+def is_read_only(error: Exception) -> bool:
+    """Return True for the error of a transaction at a server that accepts no changes."""
+    return getattr(getattr(error.__cause__, "orig", None), "sqlstate", None) == READ_ONLY_STATE
+
+
 def map_error(error: Exception, *, committing: bool) -> Exception:
     """Return the error of this tree for ``error``; ``error`` itself if it is not transient.
 

@@ -1,12 +1,21 @@
 """What orchestrators hear: whether the process lives, and whether it is to be sent requests."""
 
+from collections.abc import Callable
+
+import httpx2
+import psycopg
 import pytest
-from sqlalchemy import text
+from psycopg import sql
+from sqlalchemy import make_url, text
 from structlog.testing import capture_logs
 
 from app.flows.staff.manual_resolution import acknowledge_turned_away
-from app.ops.monitoring.health import TURNED_AWAY_CACHE_SECONDS
+from app.ops.monitoring.health import TURNED_AWAY_CACHE_SECONDS, Readiness
+from app.ops.monitoring.server import run_monitoring_server
+from app.store.database import Database, create_engine
+from app.store.migrate import migrate
 from app.store.turned_away import RECENT
+from integration_base_tests.clock import Clock
 from tests.monitoring.conftest import Metrics
 from tests.payments.shop import Shop
 from tests.payments.test_turned_away import begin, turn_away
@@ -94,6 +103,33 @@ async def test_a_database_that_does_not_answer_is_a_line_and_not_one_for_each_re
         away.setattr(shop.services.database, "transaction", gone)
         await watched.http.get(f"{watched.url}/readyz")
     assert [log["event"] for log in logs] == ["not ready"], "it has gone away anew"
+
+
+@pytest.mark.fault("database-away")
+async def test_a_database_that_only_reads_is_none_and_the_metrics_and_a_line_say_so(
+    new_postgresql: Callable[[], str], clock: Clock
+) -> None:
+    """As after a failover. A process that was still asked could keep no notification of the gateway."""
+    url = new_postgresql()
+    await migrate(url)
+    name = sql.Identifier(make_url(url).database or "")
+    database = Database(create_engine(url))
+    async with (
+        run_monitoring_server(("127.0.0.1", 0), "1.2.3", Readiness(), database, clock) as address,
+        httpx2.AsyncClient(base_url=address or "", trust_env=False) as http,
+    ):
+        assert (await http.get("/readyz")).status_code == 200
+        with psycopg.connect(url, autocommit=True) as administrator, capture_logs() as logs:
+            administrator.execute(sql.SQL("ALTER DATABASE {} SET default_transaction_read_only = on").format(name))
+            await database.engine.dispose()  # the primary's connections; new ones lead to the standby
+            for _ in range(3):
+                answer = await http.get("/readyz")
+                assert (answer.status_code, answer.json()["why"]) == (503, "the database accepts no changes")
+            assert [log["event"] for log in logs] == ["database went away"]
+            assert "saleor_gateway_database_up 0.0" in (await http.get("/metrics")).text
+            administrator.execute(sql.SQL("ALTER DATABASE {} RESET default_transaction_read_only").format(name))
+        assert (await http.get("/readyz")).status_code == 200, "it has connected anew"
+    await database.close()
 
 
 CLOSED = "saleor_gateway_channels_turning_away"

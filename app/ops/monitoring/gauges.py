@@ -22,6 +22,7 @@ from app.core.alerts import PROBLEM_KINDS, AlertKind
 from app.core.vocabulary import State
 from app.reports.alerts.turned_away import count_closed_channels
 from app.store.aggregates import ATTEMPTS, ORDERS, POLLS
+from app.store.changes_accepted import require_changes
 from app.store.database import Database, begin_in_background
 from app.store.inbox import NOTIFICATIONS
 from app.store.job_queue import JobQueue
@@ -145,12 +146,13 @@ class Gauges:
 
     async def _read_database(self) -> Backlog:
         async with self._database.transaction() as session:
+            await require_changes(session)
             return await read_backlog(session, self._now())
 
 
 def _metrics(backlog: Backlog | None) -> Iterable[Metric]:
     yield GaugeMetricFamily(
-        "saleor_gateway_database_up", "Whether the database has answered", value=backlog is not None
+        "saleor_gateway_database_up", "Whether the database answers and accepts changes", value=backlog is not None
     )
     if backlog is None:
         return

@@ -12,7 +12,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from app.reports.alerts.turned_away import count_closed_channels
+from app.store.changes_accepted import require_changes
 from app.store.database import Database
+from app.store.errors import is_read_only
 from app.store.migrate import fit_of
 
 log = structlog.get_logger(__name__)
@@ -28,6 +30,8 @@ def _utc_now() -> datetime:
 
 class Readiness:
     """Whether this process can take requests. It is not ready while stopping, nor without its database.
+
+    A database that only reads is none: what the gateway reports could not be kept.
 
     ``now`` is the time of the day, ``clock`` counts seconds.
     """
@@ -50,13 +54,14 @@ class Readiness:
             return "the process is stopping"
         try:
             async with asyncio.timeout(_TIMEOUT_SECONDS), database.transaction() as session:
+                await require_changes(session)
                 query = (await session.connection()).execute(text("SELECT version_num FROM alembic_version"))
                 revision = (await query).scalar()
         except Exception as error:  # noqa: BLE001 - on any error the orchestrator must get "not ready"
             if not self._is_away and not getattr(error, "is_logged", False):
                 log.warning("not ready", error=type(error).__name__)
             self._is_away = True
-            return "the database does not answer"
+            return "the database accepts no changes" if is_read_only(error) else "the database does not answer"
         self._is_away = False
         return None if fit_of(revision).works else "the database stands at another migration"
 
