@@ -177,15 +177,19 @@ class UnfinishedCopyError(UnusableDatabaseError):
 
 def describe_place(database_url: str) -> str:
     """Return which database the address names, without user and password."""
-    url = make_url(database_url)
     if is_sqlite(database_url):
         return str(sqlite_file(database_url))
+    url = async_url(database_url)
     return f"{server_of(url)}/{url.database}"
 
 
 def server_of(url: URL) -> str:
-    """Return which server of PostgreSQL the address names."""
-    return f"{url.host or 'this machine'}:{url.port or 5432}"
+    """Return which server of PostgreSQL the address names, or which ones."""
+    _, connection = url.get_dialect()().create_connect_args(url)
+    hosts = str(connection.get("host") or "this machine").split(",")
+    ports = str(connection.get("port") or "").split(",")
+    ports += ports[-1:] * (len(hosts) - len(ports))  # one port is that of all
+    return ",".join(f"{host}:{port or 5432}" for host, port in zip(hosts, ports, strict=False))
 
 
 def describe_connection_error(database_url: str, error: UnusableDatabaseError | DBAPIError) -> str:

@@ -35,6 +35,7 @@ from app.store.columns import serialize_json
 from app.store.committed import ReportingSession
 from app.store.errors import READ_ONLY_STATE, DatabaseUnavailableError, map_error
 from app.store.group_commit import GroupCommit, J, R, Write
+from app.store.listed_hosts import move_hosts_to_parameters
 from app.store.outage import Outage
 
 _IDLE_SECONDS = 5
@@ -73,7 +74,7 @@ def async_url(database_url: str) -> URL:
     address that may be part of a password.
     """
     try:
-        url = make_url(database_url)
+        url = make_url(move_hosts_to_parameters(database_url))
     except (ArgumentError, ValueError):
         raise ValueError(f"is not a database address: write it like {_EXAMPLES}") from None
     if url.database in {None, "", ":memory:"}:

@@ -146,6 +146,15 @@ async def test_a_target_that_cannot_be_used_is_told_in_one_sentence(
 
 
 @one_database
+async def test_servers_that_are_parameters_are_told_apart(shell: Shell) -> None:
+    """Databases of one name on two servers were one and the same: *this machine*."""
+    source, target = (f"postgresql://me@/shop?host=127.0.0.1&port={port}" for port in (9, 10))
+    shell.environment["APP_DATABASE_URL"] = source
+    (await shell("data", "copy", "--to", source)).failed("--to: this is the database that is to be copied", status=2)
+    (await shell("data", "copy", "--to", target)).failed("no server is listening at 127.0.0.1:", status=2)
+
+
+@one_database
 async def test_both_databases_are_at_the_same_revision(shell: Shell, installed: int, other_url: str) -> None:
     for revision, words in (("0001.0001", "is at revision 0001.0001, not"), ("0999.0001", "create the target anew")):
         await stand_at(other_url, revision)

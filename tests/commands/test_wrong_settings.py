@@ -46,6 +46,15 @@ async def test_every_process_says_so(tmp_path: Path, command: str, run: Run) -> 
             "has parameters, which a file of SQLite does not take here: end it before the question mark",
         ),
         (f"PostgreSQL://me:{PASSWORD}@127.0.0.1:9/shop", "no server is listening at 127.0.0.1:9: is it running?"),
+        (
+            f"postgresql://me:{PASSWORD}@127.0.0.1:9,[::1]:10/shop?target_session_attrs=read-write",
+            "no server is listening at 127.0.0.1:9,::1:10: is it running?",
+        ),
+        (f"postgresql://me:{PASSWORD}@127.0.0.1:9,127.0.0.2:x/shop", f"is not a database address: {LIKE}"),
+        (
+            f"postgresql://me:{PASSWORD}@/shop?host=127.0.0.1:9&host=127.0.0.2:10",
+            "no server is listening at 127.0.0.1:9,127.0.0.2:10: is it running?",
+        ),
         ("sqlite:///:memory:", f"names no database: {LIKE}"),
         (f"postgresql://me:{PASSWORD}@127.0.0.1:9/shop", "no server is listening at 127.0.0.1:9: is it running?"),
         (
@@ -95,6 +104,21 @@ async def test_a_server_that_accepts_no_changes(
         f"APP_DATABASE_URL: the server at {there.host}:{there.port or 5432} accepts no changes, like a standby: "
         "use the address of the primary"
     )
+
+
+@pytest.mark.fault("database-restarts")
+async def test_of_several_servers_the_one_that_accepts_changes_is_used(
+    new_postgresql: Callable[[], str], tmp_path: Path, run: Run
+) -> None:
+    """Listed as PostgreSQL's documentation writes it: it was no address of a database."""
+    url = make_url(new_postgresql())
+    primary = f"{url.host}:{url.port or 5432}"
+    for servers in (f"127.0.0.1:9,{primary}", f"{primary},127.0.0.1:9"):
+        user = url.render_as_string(hide_password=False).partition("://")[2].rpartition("@")[0]
+        address = f"postgresql://{user}@{servers}/{url.database}?target_session_attrs=read-write"
+        status, out, err = await run({"APP_DATA_DIR": str(tmp_path), "APP_DATABASE_URL": address}, "migrate")
+        assert (status, err) == (0, "")
+        assert newest_revision() in out
 
 
 @asynccontextmanager
