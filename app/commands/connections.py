@@ -2,9 +2,14 @@
 
 uvicorn closes a connection that is idle between two requests, but waits without limit for the rest of a request that
 has begun, and accepts any number of connections. Saleor, the gateway and shoppers send their requests at once.
+
+A request may be answered before all of it has arrived, and be the last of its connection. If that were closed at once,
+the unread rest would reset it, and whoever still sends would lose the answer. nginx then answers 502 and sends this
+process nothing for a while: anybody could shut others out with one large request. So the rest is read and dropped.
 """
 
 import asyncio
+from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
@@ -34,7 +39,8 @@ def bounded_protocol(most: int, read_within: float = READ_WITHIN) -> type[HttpTo
                     transport.close()
                     return
                 next(iter(reading)).end()
-            super().connection_made(transport)
+            self._socket = transport
+            super().connection_made(cast("asyncio.Transport", _DrainingTransport(transport, self)))
             self._accepted = True
             self.start_deadline()
 
@@ -44,6 +50,7 @@ def bounded_protocol(most: int, read_within: float = READ_WITHIN) -> type[HttpTo
 class _Bounded(HttpToolsProtocol):
     """A connection whose request must be complete before a deadline."""
 
+    _socket: asyncio.Transport
     _reading: dict["_Bounded", None]
     _read_within: float
     _accepted = False  # refused, or not made yet
@@ -78,6 +85,12 @@ class _Bounded(HttpToolsProtocol):
         if self._accepted:
             super().connection_lost(exc)
 
+    @property
+    def is_sent_more(self) -> bool:
+        """True while the client has not sent all of a request that has been answered."""
+        cycle = self._newest_request()
+        return cycle is not None and cycle.response_complete and cycle.more_body
+
     def _newest_request(self) -> RequestResponseCycle | None:
         """Return the newest request whose header is complete; None before the first."""
         return self.cycle
@@ -92,10 +105,39 @@ class _Bounded(HttpToolsProtocol):
         """Close the connection, even if its request is incomplete."""
         self._clear_deadline()
         self.connections.discard(self)
-        self.transport.close()
+        self._socket.close()
 
     def _clear_deadline(self) -> None:
         self._reading.pop(self, None)
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
+
+
+class _DrainingTransport:
+    """The transport that uvicorn sees: closing it waits, until the deadline, for a client that still sends.
+
+    What arrives from then on is dropped (``_Bounded.data_received``).
+    """
+
+    def __init__(self, socket: asyncio.Transport, connection: _Bounded) -> None:
+        self._socket = socket
+        self._connection = connection
+        self._is_draining = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._socket, name)
+
+    def is_closing(self) -> bool:
+        """Return True from the first call of ``close`` on."""
+        return self._is_draining or self._socket.is_closing()
+
+    def close(self) -> None:
+        """Send what is written, and close the connection; a second time, as when the server stops, at once."""
+        if self.is_closing() or not self._connection.is_sent_more:
+            self._socket.close()
+            return
+        self._is_draining = True
+        self._socket.write_eof()
+        self._socket.resume_reading()
+        self._connection.start_deadline()

@@ -208,6 +208,53 @@ async def test_who_has_said_what_they_want_is_not_driven_out_by_others() -> None
     await task
 
 
+LARGE = b"POST /nothing HTTP/1.1\r\nHost: here\r\nConnection: close\r\nContent-Length: 9000000\r\n\r\n"
+
+
+async def test_who_still_sends_when_the_answer_is_there_gets_it() -> None:
+    """The connection was reset, and a proxy that lost the answer asked nobody here for a while."""
+    async with listening(10) as server:
+        reader, writer = await half_open(server, LARGE)
+        answer = await reader.readuntil(b"\r\n\r\n")
+        assert b" 404 " in answer
+        for _ in range(90):
+            writer.write(b"a" * 100_000)
+            await writer.drain()
+        async with unless_it_hangs():
+            assert b"Not Found" in await reader.read()
+        assert server.held == 1, "it is the client that closes"
+        writer.close()
+        await server.holds(0)
+
+
+@pytest.mark.threat("flood")
+async def test_who_still_sends_when_the_answer_is_there_is_not_read_for_ever() -> None:
+    async with listening(10, read_within=0.3) as server:
+        _, writer = await half_open(server, LARGE)
+        async with unless_it_hangs():
+            with suppress(ConnectionError):
+                while True:
+                    writer.write(b"a" * 100)
+                    await writer.drain()
+                    await asyncio.sleep(0.01)
+        await server.holds(0)
+
+
+@pytest.mark.threat("flood")
+async def test_who_still_sends_when_the_answer_is_there_makes_way_for_others() -> None:
+    async with listening(3) as server, httpx2.AsyncClient(trust_env=False) as http:
+        writers = []
+        for _ in range(9):
+            reader, writer = await half_open(server, LARGE)
+            writers.append(writer)
+            assert b" 404 " in await reader.readuntil(b"\r\n\r\n")
+            assert server.held <= 3
+        answer = await http.get(f"http://127.0.0.1:{server.port}/", headers={"Connection": "close"})
+        assert answer.status_code == 200
+    for each in writers:
+        each.close()
+
+
 async def test_one_connection_carries_many_requests() -> None:
     async with listening(10) as server, httpx2.AsyncClient(trust_env=False) as http:
         for size in (0, 10, 300_000, 10):

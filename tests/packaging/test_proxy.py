@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from app.commands.connections import bounded_protocol
 from app.demo.processes import free_port
 from integration_base_tests.loopback import serve_app
 from integration_base_tests.places import REPOSITORY
@@ -58,6 +59,9 @@ class WebProcess:
 
     async def readyz(self, _request: Request) -> Response:
         return Response(status_code=200 if self.ready else 503)
+
+    async def refuse(self, _request: Request) -> Response:
+        return Response(status_code=401)  # without reading anything, as the app does when it knows enough
 
     async def anything(self, request: Request) -> Response:
         await request.body()  # as the app does, before it answers
@@ -161,8 +165,11 @@ async def behind_nginx(tmp_path: Path) -> AsyncIterator[Proxied]:
     certificate, port = write_certificate(HOST, tmp_path), free_port()
     async with AsyncExitStack() as ending:
         web = WebProcess("web-1")
-        routes = [Route("/{path:path}", web.anything, methods=["GET", "POST"])]
-        web.url = await ending.enter_async_context(serve_app(Starlette(routes=routes)))
+        routes = [
+            Route("/refused", web.refuse, methods=["POST"]),
+            Route("/{path:path}", web.anything, methods=["GET", "POST"]),
+        ]
+        web.url = await ending.enter_async_context(serve_app(Starlette(routes=routes), protocol=bounded_protocol(500)))
         page = NGINX_PAGE.read_text()
         for here, there in {
             "127.0.0.1:8100": web.url.removeprefix("http://"),
@@ -197,6 +204,15 @@ async def test_nginx_sends_everything_to_the_process_that_runs_and_believes_no_a
     forged = {"X-Forwarded-For": "8.8.8.8", "Host": HOST}
     answer = await behind_nginx.http.post("/api/webhooks", headers=forged, content=b"x" * 7_000_000)
     assert answer.json() == {"by": "web-1", "from": ["127.0.0.1"]}
+
+
+@pytest.mark.threat("huge-body")
+async def test_nginx_hands_on_an_early_answer_and_others_are_served(behind_nginx: Proxied) -> None:
+    """It answered 502, and sent the process nothing for seconds: anybody could shut all others out."""
+    for _ in range(5):
+        answer = await behind_nginx.http.post("/refused", content=b"x" * 7_000_000)
+        assert answer.status_code == 401
+        assert await behind_nginx.asked(1) == {"web-1"}
 
 
 async def test_nginx_refuses_what_the_app_would_not_read(behind_nginx: Proxied) -> None:

@@ -182,13 +182,20 @@ async def _wait(over: asyncio.Event, seconds: float) -> None:
 
 
 @asynccontextmanager
-async def serve_app(app: ASGIApp, port: int = 0, *, lifespan: Literal["on", "off"] = "off") -> AsyncIterator[str]:
+async def serve_app(
+    app: ASGIApp,
+    port: int = 0,
+    *,
+    lifespan: Literal["on", "off"] = "off",
+    protocol: type[asyncio.Protocol] | Literal["auto"] = "auto",
+) -> AsyncIterator[str]:
     """Serve `app` on this machine, on a free port if none is given; yields its address without a trailing slash.
 
     ``lifespan``: whether the server starts and ends what the app opens, as in production; otherwise the test does.
+    ``protocol``: how it speaks HTTP.
     """
     with closing(socket.create_server(("127.0.0.1", port))) as listener:
-        server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan=lifespan, ws="none"))
+        server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan=lifespan, http=protocol, ws="none"))
         running = asyncio.create_task(server.serve(sockets=[listener]))
         try:
             # The socket listens already: a request sent before the server is up waits in its queue.
