@@ -53,31 +53,38 @@ class AllowList:
 
     An entry is a whole GraphQL address; in its host a label may be ``*``, which stands for exactly one label
     (``https://*.saleor.cloud/graphql/``), but not one of the last two. A Saleor writes the usual port of its scheme or
-    not, so an entry with it means both. An empty list allows loopback addresses only.
+    not, so an entry with it means both. An empty list allows loopback addresses only, and
+    not even those if ``is_public``: strangers who reach the app could let it call whatever listens on its machine.
     Raises ValueError for an entry that is neither.
     """
 
-    def __init__(self, entries: Iterable[str]) -> None:
+    def __init__(self, entries: Iterable[str], *, is_public: bool = False) -> None:
         listed = tuple(entries)
+        self._is_public = is_public
         self._patterns = tuple(_compile_pattern(entry) for entry in listed)
         self._named = frozenset(urlsplit(entry).hostname for entry in listed if "*" not in entry)
 
     @property
-    def is_loopback_only(self) -> bool:
+    def is_empty(self) -> bool:
         """True when nothing was configured: suitable only for a developer's machine."""
         return not self._patterns
+
+    @property
+    def allows_nobody(self) -> bool:
+        """True when no Saleor at all may install the app."""
+        return self.is_empty and self._is_public
 
     def allows(self, saleor_api_url: str) -> bool:
         """Return True for an allowed address. An address that is not in the canonical form is not allowed."""
         if not is_api_url(saleor_api_url):
             return False
-        if self.is_loopback_only:
-            return _is_loopback(saleor_api_url)
+        if self.is_empty:
+            return not self._is_public and _is_loopback(saleor_api_url)
         return any(pattern.fullmatch(saleor_api_url) for pattern in self._patterns)
 
     def is_wildcard_host(self, host: str) -> bool:
         """Return True when whoever installs the app has chosen this host, under a ``*``, and not the operator."""
-        return not self.is_loopback_only and host not in self._named
+        return not self.is_empty and host not in self._named
 
 
 def _compile_pattern(entry: str) -> re.Pattern[str]:

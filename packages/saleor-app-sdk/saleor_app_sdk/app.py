@@ -7,13 +7,14 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 import httpx2
 import structlog
 from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.responses import JSONResponse
 
-from integration_base.outbound import Deadline
+from integration_base.outbound import Deadline, is_private
 from saleor_app_sdk.addresses import AllowList
 from saleor_app_sdk.dashboard_token import DashboardTokens, DashboardUser
 from saleor_app_sdk.documents import Documents
@@ -62,9 +63,9 @@ class SaleorApp:
     ``manifest_folder``, if given, holds the documents that are named instead of written out: ``subscriptions/`` and
     ``operations/``. ``api_base_url`` is where Saleor's servers reach the app, ``iframe_base_url`` where browsers do
     (the same when None). ``allowed_saleor_urls`` are allow-list entries (``AllowList``); without any, only a Saleor at
-    a loopback address may install the app. ``http`` is shared and long-lived, and is closed by its creator; if None,
-    the app has one of its own, and closes it when the server stops. ``max_event_age`` is how old an event may be,
-    ``budget`` how long a response to one may take.
+    a loopback address may install an app at private addresses, and none may install one with a public address.
+    ``http`` is shared and long-lived, and is closed by its creator; if None, the app has one of its own, and closes it
+    when the server stops. ``max_event_age`` is how old an event may be, ``budget`` how long a response to one may take.
     """
 
     def __init__(
@@ -90,7 +91,8 @@ class SaleorApp:
         self._addresses = Addresses(api=api_base_url.rstrip("/"), iframe=(iframe_base_url or api_base_url).rstrip("/"))
         self._webhooks: dict[str, WebhookDefinition] = {}
         self._extensions: list[Extension | Widget] = []
-        self._allowed = AllowList(allowed_saleor_urls)
+        hosts = [urlsplit(address).hostname or "" for address in (api_base_url, iframe_base_url or api_base_url)]
+        self._allowed = AllowList(allowed_saleor_urls, is_public=not all(map(is_private, hosts)))
         self._registrar = Registrar(
             identifier=info.id, allowed=self._allowed, store=store, client=self.client, http=http
         )
@@ -181,10 +183,10 @@ class SaleorApp:
 
     def router(self) -> APIRouter:
         """Return the routes for everything defined so far: manifest, registration, and one for each webhook."""
-        if self._allowed.is_loopback_only:
+        if self._allowed.is_empty:
+            who = "no Saleor" if self._allowed.allows_nobody else "only a Saleor on this machine"
             logger.warning(
-                "saleor_allow_list_empty",
-                detail="only a Saleor on this machine can install the app; list the Saleor API addresses it serves",
+                "saleor_allow_list_empty", detail=f"{who} can install the app; list the Saleor API addresses it serves"
             )
         router = APIRouter(lifespan=self._lifespan)
         router.add_api_route("/api/manifest", self._manifest, methods=["GET", "HEAD"], include_in_schema=False)

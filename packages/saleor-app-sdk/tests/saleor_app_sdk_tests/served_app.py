@@ -88,6 +88,7 @@ def make_app(
     identifier: str = IDENTIFIER,
     allowed: tuple[str, ...] = (API_URL,),
     manifest: Path = MANIFEST,
+    base_url: str = BASE_URL,
     iframe_base_url: str | None = None,
     budget: timedelta = BUDGET,
 ) -> SaleorApp:
@@ -96,7 +97,7 @@ def make_app(
     app = SaleorApp(
         info=AppInfo.read(manifest, version="1.2.3").with_id(identifier),
         manifest_folder=manifest,
-        api_base_url=BASE_URL,
+        api_base_url=base_url,
         iframe_base_url=iframe_base_url,
         allowed_saleor_urls=allowed,
         store=store,

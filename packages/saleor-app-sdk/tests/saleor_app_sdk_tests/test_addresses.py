@@ -111,8 +111,10 @@ def test_an_entry_that_says_too_much_or_nothing_is_refused_when_the_app_starts(e
     "url", ["http://127.0.0.1:8000/graphql/", "http://localhost:8000/graphql/", "http://[::1]:8000/graphql/"]
 )
 def test_without_a_list_only_this_machine(url: str) -> None:
-    assert AllowList([]).is_loopback_only
+    assert AllowList([]).is_empty
     assert AllowList([]).allows(url)
+    assert not AllowList([], is_public=True).allows(url)
+    assert AllowList([url], is_public=True).allows(url)
     assert not CLOUD.allows(url)
 
 

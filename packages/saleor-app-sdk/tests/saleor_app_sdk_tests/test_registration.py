@@ -5,6 +5,7 @@ import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import Any
 
 import httpx2
 import pytest
@@ -348,10 +349,37 @@ async def test_without_an_allow_list_the_app_warns_and_serves_this_machine_only(
     store: InMemoryStore, http: httpx2.AsyncClient, clock: Clock, saleor: MinimalSaleor
 ) -> None:
     with capture_logs() as logs:
-        client = open_client(make_app(store, http, clock, allowed=()))
+        client = open_client(make_app(store, http, clock, allowed=(), base_url="http://127.0.0.1:8100"))
     assert [(log["event"], log["log_level"]) for log in logs] == [("saleor_allow_list_empty", "warning")]
+    assert "only a Saleor on this machine" in logs[0]["detail"]
     async with client:
         refused(await Handshake(client).bring(), 403, "SALEOR_NOT_ALLOWED")
         local = await Handshake(client).bring(Saleor_Api_Url="http://127.0.0.1:8000/graphql/")
     assert local.status_code == 200
     assert {url.split("/")[2] for url in saleor.asked} == {"127.0.0.1:8000"}
+
+
+@pytest.mark.threat("ssrf-saleor")
+@pytest.mark.parametrize(
+    "addresses",
+    [
+        {"base_url": "https://payments.example.com"},
+        {"base_url": "http://app:8100", "iframe_base_url": "https://payments.example.com"},
+    ],
+)
+async def test_without_an_allow_list_strangers_let_a_public_app_call_nothing_of_its_machine(
+    store: InMemoryStore,
+    http: httpx2.AsyncClient,
+    clock: Clock,
+    saleor: MinimalSaleor,
+    addresses: dict[str, Any],
+) -> None:
+    """Any port of this machine was called, and the answer told whether something listens there."""
+    with capture_logs() as logs:
+        client = open_client(make_app(store, http, clock, allowed=(), **addresses))
+    assert "no Saleor can install the app" in logs[0]["detail"]
+    async with client:
+        address = "http://127.0.0.1:8000/graphql/"
+        message = refused(await Handshake(client).bring(Saleor_Api_Url=address), 403, "SALEOR_NOT_ALLOWED")
+    assert "list of allowed addresses" in message
+    assert saleor.asked == []
