@@ -119,6 +119,17 @@ export function showFieldErrors(page, form, fields, { title, message = "" }) {
   return summed;
 }
 
+/** Offer in another field only what the option chosen in this one allows; without it, the server refuses the rest. */
+export function limitOptions({ form, dataset, selectedOptions }) {
+  const other = form.elements[dataset.limits];
+  const allowed = selectedOptions[0].dataset.allows.split(" ");
+  for (const option of other.options) {
+    option.disabled = !allowed.includes(option.value);
+    option.hidden = option.disabled;
+  }
+  if (!allowed.includes(other.value)) [other.value] = allowed;
+}
+
 /** Lead to a place of the page: a field that is to be corrected, or a group of them. */
 export function reveal(place) {
   place.closest("details")?.setAttribute("open", "");

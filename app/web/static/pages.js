@@ -7,7 +7,7 @@ import { copyBy } from "./copying.js";
 import { fileRequest, save, saveWithProgress } from "./file.js";
 import { focusAgain, focusedPart, focusHere } from "./focus.js";
 import { fold, keepFolding, unfolded } from "./folding.js";
-import { findInvalid, readForm, reveal, showFieldErrors } from "./forms.js";
+import { findInvalid, limitOptions, readForm, reveal, showFieldErrors } from "./forms.js";
 import { currentPlace, frameAddress, noticeStep, pathOf, pushPath, rememberPlace, restorePlace, stay } from "./place.js";
 import { errorMessage, mayWorkLater, readRefusal, request, requestedLanguage } from "./request.js";
 import { addRow, removeRow } from "./rows.js";
@@ -359,6 +359,7 @@ content.addEventListener(
 
 content.addEventListener("input", ({ target }) => {
   if (target.type === "date") writeDay(target);
+  if (target.dataset.limits) limitOptions(target);
   showUnsaved(target.form);
   const advice = target.form?.querySelector("[data-advice]");
   if (advice) showAdvice(advice);

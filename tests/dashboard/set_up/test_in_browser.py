@@ -12,7 +12,7 @@ from app.web.shopper.limits import PageLimits
 from app.web.shopper.look_ups import LookUps
 from app.web.shopper.router import create_shopper_router
 from integration_base_tests.loopback import text_reply
-from tests.commands.conftest import KEYS, PointOfSale, one_database
+from tests.commands.conftest import KEYS, PointOfSale, add_account, one_database
 from tests.commands.conftest import POS_ID as TRIED_POS_ID
 from tests.commands.test_checking_accounts import NO_SUCH_ORDER as NO_ORDER_IN_WORDS
 from tests.commands.test_checking_accounts import REFUSED_KEYS
@@ -304,6 +304,38 @@ async def test_fields_that_a_form_requires_are_told_at_once(browser: Browser, st
         email = frame.get_by_label("E-mail address")
         await expect(email).to_have_accessible_error_message(re.compile("Enter an e-mail address"))
         await expect(email).to_have_accessible_description(re.compile("The gateway requires these details"))
+
+
+@one_database
+async def test_form_of_a_further_account_leads_back_to_the_accounts(
+    browser: Browser, staff_client: StaffClient
+) -> None:
+    async with dashboard_of(browser, staff_client.app, "/set-up") as (page, frame):
+        await sign_in(page, staff_client.token())
+        await frame.get_by_role("link", name="Add a merchant account").click()
+        await frame.get_by_role("navigation", name="Breadcrumb").get_by_role("link", name="Merchant accounts").click()
+        await expect(frame.get_by_role("heading", name="Merchant accounts")).to_be_visible()
+        assert await path_of(frame) == "/set-up"
+
+
+@one_database
+async def test_currencies_of_a_trial_are_those_of_the_account_that_is_chosen(
+    browser: Browser, staff_client: StaffClient
+) -> None:
+    await add_account(staff_client.services, staff_client.shop.installation.id, name="Euro", currencies=["EUR", "UAH"])
+    await add_account(staff_client.services, staff_client.shop.installation.id, name="Dinar", currencies=["KWD"])
+    async with dashboard_of(browser, staff_client.app, "/set-up/try") as (page, frame):
+        await sign_in(page, staff_client.token())
+        account, currency = frame.get_by_label("Merchant account"), frame.get_by_label("Currency")
+        offered = currency.locator("option:enabled")
+        for name, currencies in (("Dinar", ["KWD"]), ("Euro", ["EUR", "UAH"])):
+            await account.select_option(label=f"{name} (Live, {', '.join(currencies)})")
+            await expect(currency).to_have_value(currencies[0])
+            assert sorted(await offered.all_inner_texts()) == currencies
+        await currency.select_option("EUR")
+        await account.select_option(staff_client.shop.account.id)
+        await expect(currency).to_have_value("UAH")
+        await expect(offered).to_have_text(["UAH"])
 
 
 @one_database
