@@ -1,6 +1,7 @@
 """Staff look at the money in the Dashboard's frame, go from period to period, and save the file."""
 
 import csv
+from datetime import timedelta
 from decimal import Decimal
 
 import pytest
@@ -96,3 +97,57 @@ async def test_beside_the_dashboards_menu_on_a_small_screen_all_columns_are_in_s
         await page.set_viewport_size({"width": 763 + beside, "height": 900})
         await expect(frame.get_by_role("heading", name="Гроші")).to_be_visible()
         assert await frame.locator("html").evaluate("html => [html.scrollWidth, html.clientWidth]") == [763, 763]
+
+
+# Where the figures of each row begin from above, and where those of each column end, of all tables.
+_PLACES = """tables => {
+  const places = tables.map(table => [...table.querySelectorAll("tbody tr")].map(row =>
+    [...row.querySelectorAll("td")].map(cell => {
+      const figure = document.createRange();
+      figure.selectNodeContents(cell.querySelector("strong") ?? cell.firstChild);
+      const { right, top } = figure.getBoundingClientRect();
+      return { right: Math.round(right), top: Math.round(top) };
+    })));
+  return { tops: places.flat().map(row => row.map(({ top }) => top)),
+           rights: places.flat().map(row => row.map(({ right }) => right)) };
+}"""
+
+
+async def sell_in_two_channels(staff_client: StaffClient) -> None:
+    fee = {"fee": {"amount": "116170.90", "currency": "UAH"}}
+    for number, at in enumerate((AT, AT - timedelta(days=1))):
+        paid = operation(Kind.CREATE, amount=Decimal("999999.99"), details=fee, updated_at=at)
+        await staff_client.payment(number, operations=[paid], channel=f"wholesale-in-the-west-of-ukraine-{number}")
+    await sold(staff_client, 2, channel="uah")
+
+
+@one_database
+@pytest.mark.parametrize("width", [1500, 1228, 971])
+async def test_columns_of_all_tables_of_a_period_stand_below_each_other(
+    browser: Browser, staff_client: StaffClient, width: int
+) -> None:
+    await sell_in_two_channels(staff_client)
+    path = "/money?from=2026-11-01&to=2026-11-30"
+    async with dashboard_of(browser, staff_client.app, path, width=width) as (page, frame):
+        await page.evaluate("setLocale('uk')")
+        await sign_in(page, staff_client.token())
+        await expect(frame.get_by_role("heading", name="Гроші")).to_be_visible()
+        rights = (await frame.locator(".money").evaluate_all(_PLACES))["rights"]
+        assert len(rights) > 3
+        assert all(row == rights[0] for row in rights), rights
+
+
+@one_database
+async def test_figures_that_stand_side_by_side_on_a_phone_are_in_one_line(
+    browser: Browser, staff_client: StaffClient
+) -> None:
+    """In Ukrainian one of their names needs two lines."""
+    await sell_in_two_channels(staff_client)
+    path = "/money?from=2026-11-01&to=2026-11-30"
+    async with dashboard_of(browser, staff_client.app, path, width=375) as (page, frame):
+        await page.evaluate("setLocale('uk')")
+        await sign_in(page, staff_client.token())
+        await expect(frame.get_by_role("heading", name="Гроші")).to_be_visible()
+        tops = (await frame.locator(".money").evaluate_all(_PLACES))["tops"]
+        for row in tops:
+            assert [len({*line}) for line in (row[:3], row[3:])] == [1, 1], tops

@@ -8,7 +8,7 @@ from app.store.aggregates import ByOrder
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient
 from tests.dashboard.framing import BrowserErrors, dashboard_of, sign_in
-from tests.dashboard.payouts.test_payouts import may_pay_out, payouts_asked
+from tests.dashboard.payouts.test_payouts import may_pay_out, payouts_asked, reviewed
 from tests.payments.cards.seals import NUMBER
 from tests.payments.payouts import MASK
 
@@ -84,6 +84,23 @@ async def test_what_was_typed_is_changed_from_the_review_and_no_card_is_typed_ag
     [heard] = payouts_asked(staff_client)
     assert (heard.json["cc_number"], str(heard.json["amount"])) == (NUMBER, "40.00")
     assert NUMBER not in "\n".join(posted).replace("+", "").replace("%20", "")
+
+
+_CELLS_END = "row => [...row.cells].map(cell => Math.round(cell.getBoundingClientRect().bottom))"
+
+
+async def test_line_below_a_payout_runs_through_all_its_cells(browser: Browser, staff_client: StaffClient) -> None:
+    await may_pay_out(staff_client)
+    made = await staff_client.do("/payouts/confirm", sealed=await reviewed(staff_client))
+    assert made.status_code == 200, made.text
+    for width in (700, 1228):  # Beside the Dashboard's menu on a small screen, and on a desk.
+        async with dashboard_of(browser, staff_client.app, "/payouts", width=width) as (page, frame):
+            await sign_in(page, staff_client.token())
+            row = frame.locator("tbody tr")
+            await expect(row.get_by_text(MASK)).to_be_visible()
+            assert len({*await row.evaluate(_CELLS_END)}) == 1
+            cells = await row.locator("td").evaluate_all("cells => cells.map(cell => getComputedStyle(cell).display)")
+            assert {*cells} == {"table-cell"}
 
 
 @pytest.mark.long

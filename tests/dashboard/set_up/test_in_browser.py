@@ -339,6 +339,30 @@ async def test_currencies_of_a_trial_are_those_of_the_account_that_is_chosen(
 
 
 @one_database
+async def test_saving_a_move_to_real_money_stands_out_from_changing_nothing(
+    browser: Browser, staff_client: StaffClient
+) -> None:
+    services, account = staff_client.services, staff_client.shop.account
+    staff_client.saleor.graphql = JSONResponse({"data": {"channels": CHANNELS}})
+    await add_account(services, account.installation_id, name="Sandbox", options={"test_project": True})
+    await services.accounts.map_channel("uah", account.id)
+    async with dashboard_of(browser, staff_client.app, "/set-up/channels") as (page, frame):
+        await sign_in(page, staff_client.token())
+        await frame.get_by_role("combobox", name="Merchant account").select_option("Sandbox (UAH)")
+        await frame.get_by_role("button", name="Save channels").click()
+        save, cancel = (
+            frame.get_by_role("button", name="Save channels"),
+            frame.get_by_role("link", name="Change nothing"),
+        )
+        await cancel.focus()
+        await page.mouse.move(0, 0)  # what the pointer is over has another colour
+        colors = [await choice.evaluate("it => getComputedStyle(it).backgroundColor") for choice in (save, cancel)]
+        assert colors[0] != colors[1]
+        heights = [await choice.evaluate("it => it.offsetHeight") for choice in (save, cancel)]
+        assert heights[0] == heights[1]
+
+
+@one_database
 async def test_account_options_are_grouped_and_saved_from_a_bar_that_stays(
     browser: Browser, staff_client: StaffClient
 ) -> None:
