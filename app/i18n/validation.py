@@ -34,5 +34,6 @@ def _field_error(found: ErrorDetails) -> FieldError:
     path = tuple(str(step) for step in found["loc"] if step != "[key]")
     template, values = error_template(found)
     if found["type"] == "value_error":
-        return FieldError(path, Verbatim(values["error"]))
+        raised = found["ctx"]["error"].args[0]
+        return FieldError(path, raised if isinstance(raised, LazyMessage) else Verbatim(values["error"]))
     return FieldError(path, LazyMessage(template, **values))

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from app.i18n.messages import LazyMessage
+from app.i18n.messages import Joined, LazyMessage, gettext_noop
 from app.i18n.validation import FieldError, find_field_errors
 
 METADATA_KEY = "sub_merchant_id"
@@ -23,6 +23,13 @@ _HUNDRED = Decimal(100)
 
 MAX_CHARACTERS = 1_000_000  # characters
 _MOST_QUOTED = 80  # characters of a line
+
+_NOT_A_SUB_MERCHANT = gettext_noop("%(text)s is not a sub-merchant: the gateway's support gives out UUIDs")
+_NO_RULES = LazyMessage("these are not split rules: begin with mode = 'metadata' or mode = 'percentages'")
+_NO_DEFAULT = gettext_noop("%(bears)s: the default sub-merchant, but none is named: give its UUID as default")
+_NO_DEFAULT_OR_LINES = gettext_noop(
+    "%(bears)s: the default sub-merchant, but none is named: give its UUID as default, or set shipping = 'lines'"
+)
 
 
 class RulesError(Exception):
@@ -38,7 +45,7 @@ def parse_sub_merchant(text: str) -> str:
     try:
         return str(UUID(text.strip()))
     except ValueError:
-        raise ValueError(f"{text!r} is not a sub-merchant: the gateway's support gives out UUIDs") from None
+        raise ValueError(LazyMessage(_NOT_A_SUB_MERCHANT, text=repr(text))) from None
 
 
 def _parse_shipping(text: str) -> str:
@@ -114,12 +121,13 @@ class SplitRules(BaseModel):
         if self.mode is SplitMode.PERCENTAGES:
             self._check_percentages()
         elif self.percentages:
-            raise ValueError(f"percentages are for mode = 'percentages'; the mode is {self.mode.value!r}")
+            mode = repr(self.mode.value)
+            raise ValueError(LazyMessage("percentages are for mode = 'percentages'; the mode is %(mode)s", mode=mode))
         if self.mode is not SplitMode.OFF:
             self._check_default()
         for who in (*self.percentages, *filter(None, [self.default, self._shipping_recipient])):
             if not self.allows(who):
-                raise ValueError(f"{who} is not among the names: add it, or correct it")
+                raise ValueError(LazyMessage("%(who)s is not among the names: add it, or correct it", who=who))
         return self
 
     @property
@@ -129,7 +137,8 @@ class SplitRules(BaseModel):
     def _check_percentages(self) -> None:
         whole = sum(self.percentages.values(), Decimal())
         if whole != _HUNDRED:
-            raise ValueError(f"the percentages sum to {whole}, not to 100")
+            # As rules are written: with a point, in every language.
+            raise ValueError(LazyMessage("the percentages sum to %(sum)s, not to 100", sum=str(whole)))
 
     def _check_default(self) -> None:
         if self.default is not None:
@@ -138,16 +147,14 @@ class SplitRules(BaseModel):
         if self.mode is SplitMode.METADATA:
             bears += [name for name in ("shipping", "discounts", "gift_cards") if getattr(self, name) == "default"]
         if bears:
-            raise ValueError(
-                f"{' and '.join(bears)}: the default sub-merchant, but none is named: give its UUID as default"
-                + (", or set shipping = 'lines'" if "shipping" in bears else "")
-            )
+            message = _NO_DEFAULT_OR_LINES if "shipping" in bears else _NO_DEFAULT
+            raise ValueError(LazyMessage(message, bears=Joined(tuple(bears))))
 
 
 def read_rules(data: Mapping[str, Any] | None) -> SplitRules:
     """Return the rules in ``data`` (None: payments are not split). Raises RulesError."""
     if data is not None and not isinstance(data, Mapping):
-        raise RulesError(["these are not split rules: begin with mode = 'metadata' or mode = 'percentages'"])
+        raise RulesError([_NO_RULES])
     return _validate(data or {}, "")
 
 
@@ -161,7 +168,7 @@ def _validate(data: Mapping[str, Any], text: str) -> SplitRules:
 
 
 def _reason(wrong: FieldError, line: int | None) -> str:
-    """Return the error as a translatable message; messages of our own checks are in English only."""
+    """Return the error as a translatable message."""
     if not wrong.path:
         return wrong.message
     reason = LazyMessage("%(field)s: %(why)s", field=wrong.field, why=wrong.message)
@@ -206,7 +213,7 @@ def names_of(data: Mapping[str, Any] | None) -> Mapping[str, str]:
 def parse_rules(text: str, *, as_json: bool = False) -> SplitRules:
     """Parse rules from text; empty text means that payments are not split. Raises RulesError."""
     if len(text) > MAX_CHARACTERS:
-        raise RulesError([f"rules have at most {MAX_CHARACTERS} characters"])
+        raise RulesError([LazyMessage("rules have at most %(count)s characters", count=MAX_CHARACTERS)])
     try:
         is_json = as_json or text.lstrip().startswith("{")
         # Not ``exact_json``, whose errors omit all input: people need the position of the error in their text.

@@ -1,10 +1,12 @@
 """What a store owner writes down, and what is told back when it cannot be."""
 
+import re
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
+from app.i18n.translation import translation
 from app.rules.refusal import RefusalCode, RefusalError
 from app.rules.split.allocation import total_of
 from app.rules.split.example import worked_example
@@ -60,6 +62,16 @@ def test_what_is_wrong_is_said_in_words(data: dict[str, Any], said: str) -> None
     with pytest.raises(RulesError) as wrong:
         read_rules(data)
     assert said in str(wrong.value)
+    for reason in wrong.value.reasons:
+        assert 'lang="en"' not in translation("uk").html(reason)
+
+
+@pytest.mark.parametrize("text", ["[1]", "#" * (MAX_CHARACTERS + 1)], ids=["a list", "too long"])
+def test_text_that_holds_no_rules_is_refused_in_the_readers_language(text: str) -> None:
+    with pytest.raises(RulesError) as wrong:
+        parse_rules(text, as_json=True)
+    [reason] = wrong.value.reasons
+    assert re.search("[а-яії]", translation("uk").plain_text(reason)), reason
 
 
 @pytest.mark.parametrize(("bears", "is_proposed"), [({}, True), ({"shipping": "lines", "discounts": "default"}, False)])
