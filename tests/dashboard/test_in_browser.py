@@ -161,6 +161,26 @@ async def test_what_a_store_does_not_have_is_not_asked_for_again(browser: Browse
 
 
 @one_database
+async def test_what_a_store_does_not_have_leads_to_the_overview(browser: Browser, market: StaffClient) -> None:
+    async with dashboard_of(browser, market.app, f"/payments/{'f' * 32}") as (page, frame):
+        await sign_in(page, market.token())
+        await expect(frame.get_by_role("alert")).to_have_text("This store has no such payment.")
+        await frame.get_by_role("link", name="Overview").click()
+        await expect(frame.get_by_role("heading", name="Overview", level=1)).to_be_visible()
+        await expect(frame.get_by_role("alert")).to_be_hidden()
+        assert await path_of(frame) == "/"
+
+
+@one_database
+async def test_whom_the_app_does_not_know_is_led_nowhere(browser: Browser, market: StaffClient) -> None:
+    market.permissions = ()
+    async with dashboard_of(browser, market.app) as (page, frame):
+        await sign_in(page, market.token())
+        await expect(frame.get_by_role("alert")).to_be_visible()
+        await expect(frame.get_by_role("link")).to_have_count(0)
+
+
+@one_database
 async def test_theme_and_language_are_the_dashboards(browser: Browser, market: StaffClient) -> None:
     complaints = BrowserErrors()
     async with dashboard_of(browser, market.app, "/payments", complaints=complaints) as (page, frame):

@@ -60,12 +60,8 @@ function prepare(part) {
 async function show(path, { fields: posted = null, action = null, focus = true, quietly = false, form = null } = {}) {
   const mine = ++latest;
   if (!quietly) content.setAttribute("aria-busy", "true"); // which fades it: nobody waits for a refresh
-  let part = null;
-  let failure = "";
-  let refused = false;
-  let language = null;
-  let fields = {};
-  let at = null;
+  let [part, language, at] = [null, null, null];
+  let [failure, fields, refused] = ["", {}, false];
   try {
     const answer = await request(path, action ?? (posted ? { method: "POST", body: new URLSearchParams(posted) } : {}));
     language = answer.headers.get("Content-Language");
@@ -84,6 +80,8 @@ async function show(path, { fields: posted = null, action = null, focus = true, 
   else warn("");
   // A page that did not arrive can be requested again by a button; an action is still in its form, which has one.
   again.hidden = part !== null || refused || action !== null;
+  const elsewhere = content.querySelector("#elsewhere"); // until a page is shown
+  elsewhere?.toggleAttribute("hidden", !refused || pathOf(location.pathname) === "/");
   again.onclick = () => show(path, { fields: posted });
   if (part === null) return;
   // An action can have led to another page: back, reload and a change of language must find that one.

@@ -212,3 +212,20 @@ async def test_ids_and_the_link_to_the_page_are_copied(browser: Browser, staff_c
         await expect(told).to_have_text("Copied")
         assert await clipboard_text(page) == shop.order_id
         assert complaints == []
+
+
+async def test_a_payment_is_printed_in_black_on_white_without_what_is_for_the_screen(
+    browser: Browser, staff_client: StaffClient
+) -> None:
+    """As browsers print a frame."""
+    paid = await staff_client.payment(1)
+    async with dashboard_of(browser, staff_client.app, f"/payments/{paid.order_id}") as (page, frame):
+        await page.evaluate("setTheme('dark')")
+        await sign_in(page, staff_client.token())
+        await expect(frame.get_by_role("button", name="Refund")).to_be_visible()
+        await page.emulate_media(media="print")
+        await expect(frame.get_by_role("button")).to_have_count(0)
+        await expect(frame.get_by_role("navigation")).to_have_count(0)
+        await expect(frame.get_by_role("heading", name="Money")).to_be_visible()
+        await expect(frame.locator("body")).to_have_css("background-color", "rgb(255, 255, 255)")
+        await expect(frame.get_by_role("heading", level=1)).to_have_css("color", "rgb(37, 40, 40)")
