@@ -252,6 +252,19 @@ async def test_a_line_that_cannot_be_read_is_counted_and_its_day_is_not_whole(bu
     assert (day.agreement, day.unreadable) == (Agreement.NOT_COMPARED, 1)
 
 
+@pytest.mark.parametrize(("status", "unreadable"), [("success", 1), ("failure", 0)])
+async def test_a_line_that_names_no_order_counts_as_unreadable_if_money_has_moved(
+    busy: Store, status: str, unreadable: int
+) -> None:
+    busy.shop.clock.now = next_time(1, busy.shop.clock.now)
+    run_id = await busy.begin()
+    await reconcile(busy.services, run_id)
+    [register] = busy.sandbox.state.registers.values()
+    register.rows[0] |= {"orderId": "", "status": status}
+    await busy.goes_on(run_id)
+    assert (await row(busy, GroupBy.DAY)).unreadable == unreadable
+
+
 async def test_an_order_of_nobody_here_is_in_the_gateways_sums_only(store: Store) -> None:
     store.shop.clock.now = NOON
     await store.complete_payment("100.00")
