@@ -22,6 +22,7 @@ from app.rules.external_operations import (
     flag_other_payment,
     flag_overdrawn,
     flag_rounded_by_saleor,
+    flag_unknown_status,
     is_more_than_left,
     leaves_rest,
     new_external_operation,
@@ -67,6 +68,7 @@ def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observatio
     A record belongs to the operation with its id; otherwise to an operation of the same kind and amount whose id is
     not known yet; otherwise it was requested outside this app (laws of money, 10), and gets an operation of its own.
     """
+    repeated = []
     for record in sorted(records, key=posting_order):
         seen = normalize_observation(aggregate, record)
         if seen.kind is Kind.RECURRING and aggregate.payment.recurring_id is None:
@@ -81,6 +83,7 @@ def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observatio
         operation = find_matching_operation(aggregate, seen, context.answered_operation_id)
         if operation is not None:
             _post_known_operation(aggregate, operation, pos_id, seen, context)
+            repeated.append((operation, seen))
         elif is_of_unknown_payment(aggregate, seen.payment_id, seen.kind):
             flag_other_payment(aggregate, seen, context)
         else:
@@ -91,6 +94,8 @@ def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observatio
     clear_overdrawn_by_others(aggregate, context.now)
     clear_partial_release(aggregate, context.now)
     conclude_cancellations(aggregate, context)
+    for operation, seen in repeated:  # last: what has given a payment back may explain its status
+        flag_unknown_status(aggregate, operation, seen, context.now)
     _wake_next_operation(aggregate, context.now)
 
 

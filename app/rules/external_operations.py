@@ -4,9 +4,9 @@ from collections.abc import Collection
 from datetime import datetime
 from decimal import Decimal
 
-from app.core.payment import Operation, PaymentAggregate
+from app.core.payment import Operation, PaymentAggregate, returned_of_payout
 from app.core.vocabulary import EXTERNAL_KEY_PREFIX, GIVES_A_PAYOUT_BACK, Flow, Kind, Origin, State
-from app.i18n.messages import Money
+from app.i18n.messages import Money, Verbatim
 from app.rules.balance import ZERO, balance, is_in_flight, is_overdrawn
 from app.rules.currencies import rounded_by_saleor
 from app.rules.decision_context import DecisionContext, raise_problem
@@ -123,6 +123,28 @@ def flag_made_after_all(aggregate: PaymentAggregate, operation: Operation, now: 
     amount = Money(operation.amount, operation.currency)
     issue = Issue(IssueCode.MADE_AFTER_ALL, what=PAYOUT if is_payout else operation.kind, sum=amount)
     raise_problem(aggregate, issue, now, cause=cause_of_mismatch(issue, operation.id, operation.operation_id or ""))
+
+
+def flag_unknown_status(aggregate: PaymentAggregate, operation: Operation, seen: Observation, now: datetime) -> None:
+    """Put a status to staff that we do not know, of what had succeeded: its money may be gone (laws of money, 16).
+
+    What a refund, release or dispute does to the status of the payment's own record is not shown by the interface: a
+    payment of which nothing is left may have any.
+    """
+    is_payout = aggregate.payment.flow is Flow.PAYOUT and operation.kind is Kind.CREATE
+    if seen.unknown_status is None or operation.state is not State.SUCCESS:
+        return
+    if operation.kind in {Kind.CREATE, Kind.CAPTURE} and not _is_something_left(aggregate):
+        return
+    what, amount = PAYOUT if is_payout else operation.kind, Money(operation.amount, operation.currency)
+    issue = Issue(IssueCode.UNKNOWN_STATUS, what=what, sum=amount, word=Verbatim(seen.unknown_status))
+    raise_problem(aggregate, issue, now, cause=cause_of_mismatch(issue, operation.id, operation.operation_id or ""))
+
+
+def _is_something_left(aggregate: PaymentAggregate) -> bool:
+    if aggregate.payment.flow is Flow.PAYOUT:
+        return returned_of_payout(aggregate.operations) < aggregate.create.amount
+    return balance(aggregate.payment.flow, aggregate.operations).held > ZERO
 
 
 def _is_repeated(aggregate: PaymentAggregate, operation: Operation) -> bool:

@@ -41,6 +41,7 @@ class IssueCode(StrEnum):
     MADE_AFTER_ALL = "made_after_all"
     SECOND_PAYMENT = "second_payment"
     UNEXPLAINED_MONEY = "unexplained_money"
+    UNKNOWN_STATUS = "unknown_status"
     OVERDRAWN = "overdrawn"
     ROUNDED_BY_SALEOR = "rounded_by_saleor"
     REST_NOT_RELEASED = "rest_not_released"
@@ -214,6 +215,10 @@ _TEXTS: Mapping[IssueCode, str] = {
     IssueCode.UNEXPLAINED_MONEY: gettext_noop(
         "The gateway reports a success of this order that the app cannot explain: %(method)s, %(sum)s. Check it in the "
         "merchant portal."
+    ),
+    IssueCode.UNKNOWN_STATUS: gettext_noop(
+        "The gateway now reports the status “%(word)s” for a %(what)s of %(sum)s that had succeeded. The app does not "
+        "know this status, and changes nothing: compare it with the merchant portal."
     ),
     IssueCode.OVERDRAWN: gettext_noop(
         "The %(what)s of %(sum)s was carried out, although this payment had not enough left for it: compare this "

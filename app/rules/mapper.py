@@ -28,6 +28,7 @@ class Observation:
     ``action_url`` is where a shopper who pays directly must go now. ``method`` is the payment method; ``details``
     hold the record's other fields. ``card`` is the token of the card. ``payment_id`` is the gateway's id of the
     payment that the operation belongs to, and ``subscription`` the one that this payment has begun or is a charge of.
+    ``unknown_status`` is the gateway's status, if it is one that we do not know.
     """
 
     kind: Kind
@@ -50,6 +51,7 @@ class Observation:
     card: CardToken | None = None
     payment_id: str | None = None
     subscription: Subscription | None = None
+    unknown_status: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,6 +142,9 @@ def observation_from_record(record: PaymentRecord | OperationRecord, language: s
         card=card,
         payment_id=fit_text(record.payment_id, _LONGEST_NAME) if kind is not Kind.RECURRING else None,
         subscription=subscription,
+        unknown_status=None
+        if record.unknown_status is None
+        else fit_text(record.unknown_status.strip(), _LONGEST_NAME),
     )
 
 

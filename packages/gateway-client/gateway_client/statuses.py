@@ -61,13 +61,15 @@ LEGACY_STATUSES: Mapping[str, Status] = MappingProxyType(
 )
 
 
+def find_status(word: str) -> Status | None:
+    """Return the status that ``word`` means, however it is capitalized; None for an undocumented word."""
+    lowered = word.strip().lower()
+    return next((status for status in Status if status.value == lowered), None) or LEGACY_STATUSES.get(lowered)
+
+
 def read_status(word: str) -> Status:
     """Return the status that ``word`` means. An undocumented word decides nothing: it counts as pending."""
-    lowered = word.strip().lower()
-    for status in Status:
-        if status.value == lowered:
-            return status
-    return LEGACY_STATUSES.get(lowered, Status.PENDING)
+    return find_status(word) or Status.PENDING
 
 
 _ROWS = (

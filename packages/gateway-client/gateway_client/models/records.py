@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from gateway_client.models.base import Lenient, ResponseModel, Secret
 from gateway_client.models.values import ZONE, Method, Mode, ReportedAmount, Timestamp, empty_to_none
-from gateway_client.statuses import Status, read_status
+from gateway_client.statuses import Status, find_status, read_status
 
 # Fields with two names: some responses, or older versions of the interface, use the second.
 _ALTERNATIVE_NAMES = {
@@ -106,6 +106,12 @@ class Record(ResponseModel):
         if isinstance(word, str) and (status := read_status(word)).value != word:
             members |= {"status": status, "reported_status": word}
         return members
+
+    @property
+    def unknown_status(self) -> str | None:
+        """The gateway's own status, if it is undocumented; None: it is known."""
+        word = self.reported_status
+        return word if word is not None and find_status(word) is None else None
 
     def to_wire(self, *, processed_as: ProcessedName = "processed_at") -> dict[str, Any]:
         """Return the JSON members, with the time of the last change under the name ``processed_as``."""
