@@ -1,6 +1,6 @@
 """Finds payouts, and sums what an account has paid out recently."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -11,13 +11,15 @@ from sqlalchemy import and_, case, func, literal, or_, tuple_
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from app.core.alerts import AlertKind
 from app.core.payment import PaymentAggregate, returned_of_payout
 from app.core.vocabulary import GIVES_A_PAYOUT_BACK, Kind, State
 from app.store.aggregates import WITH_ACCOUNT, load_aggregates, read_payments
 from app.store.columns import Amount, Moment
-from app.store.tables import Operation, Payment, Payout
+from app.store.tables import Operation, Payment, Payout, Problem
 
 ZERO = Decimal("0.00")
+_OTHER_AMOUNT = "other_amount"  # the code of an issue: as it is stored, it never changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,8 @@ async def payouts_for(session: AsyncSession, payment_ids: Collection[int | None]
 async def total_paid_out_since(session: AsyncSession, account_id: str, currency: str, since: datetime) -> Decimal:
     """Return the total in a currency that an account has paid out since then, or may have: what has not failed.
 
-    What has come back of a payout is not out any more; never more than was paid out.
+    What has come back of a payout is not out any more; never more than was paid out. A payout that the gateway reports
+    as more counts as that, until staff have settled or reviewed it.
     """
     paid: Any = func.sum(case((col(Operation.kind) == Kind.CREATE, col(Operation.amount)), else_=literal(ZERO, Amount)))
     back: Any = func.sum(case((col(Operation.kind) == Kind.CREATE, literal(ZERO, Amount)), else_=col(Operation.amount)))
@@ -66,18 +69,40 @@ async def total_paid_out_since(session: AsyncSession, account_id: str, currency:
     may_be_out = and_(
         col(Operation.kind) == Kind.CREATE, or_(col(Operation.state) != State.FAILURE, col(Operation.contradicted))
     )
+    is_recent = and_(
+        col(Payout.account_id) == account_id, col(Operation.currency) == currency, col(Payout.confirmed_at) > since
+    )
     query: Any = (
-        sa.select(paid, back)
+        sa.select(col(Payout.payment_id), paid, back)
         .join(Payout, col(Payout.payment_id) == col(Operation.payment_id))
-        .where(
-            col(Payout.account_id) == account_id,
-            col(Operation.currency) == currency,
-            col(Payout.confirmed_at) > since,
-            or_(may_be_out, has_come_back),
-        )
+        .where(is_recent, or_(may_be_out, has_come_back))
         .group_by(col(Payout.payment_id))
     )
-    return sum((max(out - returned, ZERO) for out, returned in await session.exec(query)), ZERO)
+    sums = (await session.exec(query)).all()
+    reported = await _reported_instead(session, and_(is_recent, may_be_out))
+    return sum(
+        (max(paid_out, reported.get(row, ZERO)) - min(paid_out, returned) for row, paid_out, returned in sums), ZERO
+    )
+
+
+async def _reported_instead(session: AsyncSession, is_counted: Any) -> Mapping[int, Decimal]:
+    """Return the largest amount that the gateway reports instead of the requested one, by payout, while it is open."""
+    query: Any = (
+        sa.select(col(Payout.payment_id), col(Problem.message))
+        .join(Problem, col(Problem.payment_id) == col(Payout.payment_id))
+        .join(Operation, col(Operation.id) == col(Problem.operation_id))
+        .where(
+            is_counted,
+            col(Problem.kind) == AlertKind.MISMATCH,
+            col(Problem.acknowledged_at).is_(None),
+            col(Problem.ended_at).is_(None),
+        )
+    )
+    largest: dict[int, Decimal] = {}
+    for row, stored in await session.exec(query):
+        if stored.get("code") == _OTHER_AMOUNT:
+            largest[row] = max(Decimal(stored["facts"]["sum"]["amount"]), largest.get(row, ZERO))
+    return largest
 
 
 async def similar_payouts_since(

@@ -9,6 +9,7 @@ import pytest
 
 from app.core.vocabulary import State
 from app.flows.pay_out import paid_out_last_day, pay_out
+from app.flows.staff.manual_resolution import Decision, acknowledge_problems, settle
 from app.reports.status import standing
 from app.rules.requests.payout import PayoutRefusedError
 from app.store.payouts import similar_payouts_since
@@ -104,3 +105,30 @@ async def test_one_that_has_failed_and_perhaps_succeeded_after_all_counts(shop: 
 
     assert (await recorded(shop, wish)).create.contradicted
     assert await paid_out_last_day(shop.services, shop.account) == Decimal("1000.00")
+
+
+@pytest.mark.law(8)
+@pytest.mark.threat("dishonest-staff")
+@pytest.mark.parametrize("is_first_word", [True, False])
+async def test_one_that_the_gateway_reports_as_more_counts_as_that_until_staff_settle_it(
+    shop: Shop, is_first_word: bool
+) -> None:
+    wish = a_payout(shop, "100.00")
+    shop.gateway.will_answer(json_reply(payout_record(wish, amount="900.00" if is_first_word else "100.00")))
+    await pay_out(shop.services, shop.account, wish)
+    if not is_first_word:
+        assert await paid_out_last_day(shop.services, shop.account) == Decimal("100.00")
+        await shop.notify(payout_record(wish, amount="800.00"))
+        await shop.notify(payout_record(wish, amount="900.00"))
+        await shop.work()
+    assert await paid_out_last_day(shop.services, shop.account) == Decimal("900.00")
+    with pytest.raises(PayoutRefusedError, match=r"900\.00 UAH has been or is being paid out"):
+        await pays_out(shop, "100.01")
+    assert await pays_out(shop, "50.00") == "paid out"
+
+    if is_first_word:
+        decision = Decision(State.SUCCESS, "olena", "seen in the portal", Decimal("100.00"))
+        await settle(shop.services, order_of(wish), (await recorded(shop, wish)).create.id, decision)
+    else:
+        assert await acknowledge_problems(shop.services, shop.installation.id, order_of(wish))
+    assert await paid_out_last_day(shop.services, shop.account) == Decimal("150.00")
