@@ -20,8 +20,8 @@ from app.flows.accounts.balances import read_balances, refund_warning
 from app.flows.staff.actions import (
     StaffRequest,
     charge_refund_step,
+    find_request,
     largest_step,
-    operations_before_request,
     request_action,
 )
 from app.flows.staff.subscription import cancel_subscription
@@ -159,17 +159,24 @@ def _do(
     shares = read_shares(taken_from, names_of(account.split_rules)) or None
     wanted = None if amount is None else read_amount(amount)
     by, key = getpass.getuser(), request or uuid4().hex
-    before = operations_before_request(aggregate, key)
-    if before is None:
+    repeated = find_request(aggregate, key)
+    is_rest = kind in _WITH_AMOUNT and wanted is None and shares is None
+    if repeated is None:
         now = balance(aggregate.payment.flow, aggregate.operations)
         step = _step(kind, wanted, shares, now, charge_id)
         _confirm_step(step, now, aggregate.payment.order_id, account, yes=yes)
         wanted = step.amount
-    elif wanted is None and kind in _WITH_AMOUNT:  # all that was possible when it was requested first
-        wanted = _step(kind, None, shares, balance(aggregate.payment.flow, before), charge_id).amount
-    amount_moved = wanted if kind in _WITH_AMOUNT else None
+    elif is_rest:  # all that was possible when it was requested first, whatever has become of that since
+        wanted = repeated.amount
     requested = StaffRequest(
-        kind, by=by, key=key, amount=amount_moved, taken_from=shares, charge_id=charge_id, reason=reason
+        kind,
+        by=by,
+        key=key,
+        amount=wanted if kind in _WITH_AMOUNT else None,
+        taken_from=shares,
+        charge_id=charge_id,
+        reason=reason,
+        is_rest=is_rest,
     )
 
     async def do(services: Services) -> tuple[PaymentAggregate, Operation]:

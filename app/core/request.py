@@ -19,7 +19,8 @@ class RequestDetails:
 
     ``description``: what the payment is for. ``payload``: what the gateway keeps for us, as JSON.
     ``products`` and ``receipt_delivery`` are for the fiscal receipt; the products of a split payment are in ``split``.
-    ``is_full``: a refund takes all of the payment at once. ``chosen_shares``: how much staff take from each
+    ``is_full``: a refund takes all of the payment at once. ``is_rest``: staff named no amount, but requested all that
+    was possible then. ``chosen_shares``: how much staff take from each
     sub-merchant; ``line_worth``: what the granted lines of each are worth; by neither, the rules decide.
     ``closing_sentence``: why a page is closed, as versions before the codes stored it.
     """
@@ -32,6 +33,7 @@ class RequestDetails:
     receipt_delivery: str | None = None
     comment: str | None = None
     is_full: bool = False
+    is_rest: bool = False
     chosen_shares: Mapping[str, Decimal] | None = None
     line_worth: Mapping[str, Decimal] | None = None
     closing_sentence: str | None = None
@@ -49,6 +51,7 @@ class RequestDetails:
             receipt_delivery=request.get("f_receipt_delivery"),
             comment=request.get("comment"),
             is_full=request.get("whole") is True,
+            is_rest=request.get("rest") is True,
             chosen_shares=_read_sums(request.get("chosen")),
             line_worth=_read_sums(request.get("by_lines")),
             closing_sentence=request.get("why"),
@@ -70,6 +73,7 @@ class RequestDetails:
             "f_receipt_delivery": self.receipt_delivery,
             "comment": self.comment,
             "whole": self.is_full or None,
+            "rest": self.is_rest or None,
             "chosen": _write_sums(self.chosen_shares),
             "by_lines": _write_sums(self.line_worth),
             "why": self.closing_sentence,

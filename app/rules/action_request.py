@@ -30,7 +30,8 @@ class ActionRequest:
     the person; None: Saleor requests it. A cancelation by Saleor means whatever can be cancelled; staff request a void
     or a cancel explicitly (``required_kind``). ``granted`` and ``order`` are those of a granted refund, ``taken_from``
     are the shares of a refund, if they were specified. ``charge_id`` is the later charge of a subscription that is
-    refunded; None: the payment itself. ``reasons``: the requester's reason, by key; the gateway stores it.
+    refunded; None: the payment itself. ``reasons``: the requester's reason, by key; the gateway stores it. ``is_rest``:
+    no amount was named, and ``amount`` is all that was possible when it was requested first.
     """
 
     action: AvailableAction
@@ -45,6 +46,7 @@ class ActionRequest:
     taken_from: Mapping[str, Decimal] | None = None
     charge_id: str | None = None
     reasons: Mapping[str, str] = field(default_factory=dict)
+    is_rest: bool = False
 
     def is_repeated_by(self, recorded: Operation) -> bool:
         """Return True when an operation with the same key was requested with the same parameters.
@@ -53,7 +55,8 @@ class ActionRequest:
         the app could have been filled in again.
         """
         requested = recorded.requested
-        same = self.action is AvailableAction.CANCEL or requested.amount == self.amount
+        same_amount = requested.is_rest if self.is_rest else requested.amount == self.amount
+        same = self.action is AvailableAction.CANCEL or same_amount
         if self.by is None:
             return ACTIONS[recorded.kind] is self.action and same
         chosen = self.taken_from is None or self.taken_from == requested.chosen_shares

@@ -10,8 +10,9 @@ import pytest
 
 from app.core.payment import Operation
 from app.core.vocabulary import Flow, Kind, State
+from app.flows.on_demand import look_up_now
 from app.services import Services
-from app.store.aggregates import find_by_order
+from app.store.aggregates import ByOrder, find_by_order
 from app.store.tables import MerchantAccount
 from integration_base_tests.loopback import Silence, json_reply
 from integration_base_tests.waiting import eventually
@@ -152,6 +153,41 @@ async def test_the_rest_of_a_payment_is_not_what_was_requested_by_name(
     (await shell(*command, "ticket-7781")).failed("with different details")
     assert (await shell(*command, "ticket-7782")).out == "Done: refund 70.00 UAH.\n"
     assert gateway.calls == ["refund", "refund"]
+
+
+@pytest.mark.law(4)
+@pytest.mark.parametrize("since", ["the other refund failed", "the payment is in doubt"])
+async def test_a_request_for_everything_that_is_named_stays_what_it_was(
+    shell: Shell, services: Services, account: MerchantAccount, gateway: FakeGateway, since: str
+) -> None:
+    """It was requested beside a refund whose outcome was open, and took what that one would leave."""
+    await store_payment(services, account)
+    gateway.will_answer(json_reply(record("refund", ORDER, "30.00", "pending", operation_id="first")))
+    assert (await shell("payments", "refund", ORDER, "--amount", "30", "--yes")).status == 0
+    command = ("payments", "refund", ORDER, "--yes", "--request", "ticket-7781")
+    accepted = await shell(*command)
+    assert accepted.out.startswith("Request accepted.")
+    aggregate = await services.payments.find(ByOrder(ORDER))
+    assert aggregate is not None
+    first = aggregate.operations[1]
+    if since == "the other refund failed":
+        seen = record("refund", ORDER, "30.00", "failure", operation_id="first")
+    else:
+        seen = payment(ORDER, "failure", "100.00")
+    gateway.book[ORDER] = [seen]
+    await look_up_now(services, ORDER)
+    changed = await services.payments.find(ByOrder(ORDER))
+    assert changed is not None
+    assert (changed.operation_by_id(first.id).state, changed.create.contradicted) in {
+        (State.FAILURE, False), (State.PENDING, True),
+    }  # fmt: skip
+
+    repeated = await shell(*command)
+    assert (repeated.status, repeated.err) == (0, "")
+    assert [(refund.kind, refund.amount) for refund in await asked_for(services)] == [
+        (Kind.REFUND, Decimal("30.00")), (Kind.REFUND, Decimal("70.00")),
+    ]  # fmt: skip
+    (await shell(*command, "--amount", "30")).failed("with different details")
 
 
 async def test_a_reservation(shell: Shell, services: Services, account: MerchantAccount, gateway: FakeGateway) -> None:

@@ -1,6 +1,6 @@
 """Actions by staff: requests from the app's pages or a terminal to capture, void, refund or cancel."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -26,6 +26,7 @@ class StaffRequest:
     ``amount`` None: for a void or a cancel, which affect the whole; for a refund, the sum of ``taken_from``.
     ``taken_from`` states from which sub-merchants a refund is taken; None: the rules decide. ``charge_id``: refund that
     later charge of the subscription; None: the payment itself. ``reason``: why, for the gateway and the timeline.
+    ``is_rest``: ``amount`` was not named, it is all that is possible.
     """
 
     kind: Kind
@@ -35,6 +36,7 @@ class StaffRequest:
     taken_from: Mapping[str, Decimal] | None = None
     charge_id: str | None = None
     reason: str = ""
+    is_rest: bool = False
 
 
 def possible_actions(now: Balance) -> dict[Kind, Step]:
@@ -57,10 +59,9 @@ def charge_refund_step(charge_id: str, amount: Decimal | None, now: Balance) -> 
     return step_for(AvailableAction.REFUND, wanted, now, required_kind=Kind.REFUND, charge_id=charge_id)
 
 
-def operations_before_request(aggregate: PaymentAggregate, key: str) -> Sequence[Operation] | None:
-    """Return the operations older than the one that staff requested under that key; None: there is none. Pure."""
-    repeated = aggregate.operation_by_key(_operation_key(key))
-    return None if repeated is None else aggregate.operations[: aggregate.operations.index(repeated)]
+def find_request(aggregate: PaymentAggregate, key: str) -> Operation | None:
+    """Return the operation that staff requested under that key, if there is one. Pure."""
+    return aggregate.operation_by_key(_operation_key(key))
 
 
 async def request_action(
@@ -97,6 +98,7 @@ def _action_request(staff_request: StaffRequest) -> ActionRequest:
         taken_from=taken_from,
         charge_id=staff_request.charge_id,
         reasons={key: staff_request.reason},
+        is_rest=staff_request.is_rest,
     )
 
 

@@ -285,7 +285,9 @@ def _new_operation(
         state=state,
         amount=step.amount,
         currency=aggregate.payment.currency,
-        request=replace(details, amount=step.amount).write(aggregate.payment.order_id, aggregate.payment.currency),
+        request=replace(details, amount=step.amount, is_rest=request.is_rest).write(
+            aggregate.payment.order_id, aggregate.payment.currency
+        ),
         origin=Origin.SALEOR if request.by is None else Origin.STAFF,
         close_reason=close_reason,
         asked_by_saleor=request.by is None,
