@@ -40,6 +40,7 @@ class IssueCode(StrEnum):
     FAILED_AFTER_SUCCESS = "failed_after_success"
     MADE_AFTER_ALL = "made_after_all"
     SECOND_PAYMENT = "second_payment"
+    SECOND_PAYOUT = "second_payout"
     UNEXPLAINED_MONEY = "unexplained_money"
     UNKNOWN_STATUS = "unknown_status"
     OVERDRAWN = "overdrawn"
@@ -211,6 +212,10 @@ _TEXTS: Mapping[IssueCode, str] = {
     IssueCode.SECOND_PAYMENT: gettext_noop(
         "The gateway reports a second successful payment of this order, over %(sum)s: compare this payment with "
         "the merchant portal, and refund one of them there."
+    ),
+    IssueCode.SECOND_PAYOUT: gettext_noop(
+        "The gateway reports a second successful payout of this order, over %(sum)s: it was probably paid out twice. "
+        "Compare it with the merchant portal."
     ),
     IssueCode.UNEXPLAINED_MONEY: gettext_noop(
         "The gateway reports a success of this order that the app cannot explain: %(method)s, %(sum)s. Check it in the "

@@ -207,7 +207,8 @@ def _transition_for_staff(known: Expectation, seen: Observation) -> Transition |
     if has_been_success and seen.state is State.FAILURE:
         return Transition(problem=Issue(IssueCode.FAILED_AFTER_SUCCESS), contradicted=True)
     if known.state is seen.state is State.SUCCESS and _is_second_payment(known, seen):
-        return Transition(problem=Issue(IssueCode.SECOND_PAYMENT, sum=Money(seen.amount, seen.currency)))
+        code = IssueCode.SECOND_PAYOUT if known.flow is Flow.PAYOUT else IssueCode.SECOND_PAYMENT
+        return Transition(problem=Issue(code, sum=Money(seen.amount, seen.currency)))
     if known.state is seen.state is State.SUCCESS and known.amount is not None and _is_paid_otherwise(known, seen):
         ours, said = Money(known.amount, known.currency), Money(seen.paid or seen.amount, known.currency)
         return Transition(problem=Issue(IssueCode.RECORDED_AMOUNT, what=known.kind, said=said, ours=ours))

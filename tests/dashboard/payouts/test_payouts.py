@@ -311,3 +311,29 @@ async def test_a_payout_that_needs_review_is_among_payouts_and_not_among_payment
         assert "The gateway says something else of a payout" in shown, page
         assert f">{order_id}" not in shown, page  # it leads there and is copied, but nobody has to read it
     assert "The gateway says something else of a payout" in (await staff_client.see(f"/payments/{order_id}")).text
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [("en", "No actions are available for this payout."), ("uk", "Із цією виплатою нічого зробити не можна.")],
+)
+async def test_the_page_of_a_payout_speaks_of_a_payout(staff_client: StaffClient, language: str, words: str) -> None:
+    done = await staff_client.do("/payouts/confirm", sealed=await reviewed(staff_client))
+    order_id = done.headers["content-location"].removeprefix("/payments/")
+    staff_client.http.headers["Accept-Language"] = language
+    page = (await staff_client.see(f"/payments/{order_id}")).text
+    assert words in page
+    assert "this payment" not in page
+    assert "цим платежем" not in page
+
+
+@pytest.mark.law(7)
+async def test_nobody_is_advised_to_refund_a_payout_that_was_made_twice(staff_client: StaffClient) -> None:
+    done = await staff_client.do("/payouts/confirm", sealed=await reviewed(staff_client))
+    order_id = done.headers["content-location"].removeprefix("/payments/")
+    again = payment(order_id, mode="direct", method="credit", amount=Decimal("100.00"), payment_id="another")
+    await staff_client.shop.notify(again)
+    await staff_client.shop.work()
+    page = (await staff_client.see(f"/payments/{order_id}")).text
+    assert "it was probably paid out twice" in page
+    assert "refund one of them" not in page
