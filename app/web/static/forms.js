@@ -119,7 +119,10 @@ export function showFieldErrors(page, form, fields, { title, message = "" }) {
   return summed;
 }
 
-/** Offer in another field only what the option chosen in this one allows; without it, the server refuses the rest. */
+/**
+ * Offer in another field only what the option chosen in this one allows, and of the fields that some options need
+ * those that this one needs; without it, the server refuses the rest.
+ */
 export function limitOptions({ form, dataset, selectedOptions }) {
   const other = form.elements[dataset.limits];
   const allowed = selectedOptions[0].dataset.allows.split(" ");
@@ -128,6 +131,11 @@ export function limitOptions({ form, dataset, selectedOptions }) {
     option.hidden = option.disabled;
   }
   if (!allowed.includes(other.value)) [other.value] = allowed;
+  for (const name of dataset.fields.split(" ").filter(Boolean)) {
+    const field = form.elements[name];
+    field.disabled = !selectedOptions[0].dataset.needs.split(" ").includes(name);
+    field.closest("label").hidden = field.disabled;
+  }
 }
 
 /** Lead to a place of the page: a field that is to be corrected, or a group of them. */

@@ -339,6 +339,28 @@ async def test_currencies_of_a_trial_are_those_of_the_account_that_is_chosen(
 
 
 @one_database
+async def test_a_trial_asks_for_what_the_account_that_is_chosen_needs(
+    browser: Browser, staff_client: StaffClient
+) -> None:
+    shop = staff_client.shop
+    for name, options in (("Named", {"names_required": True}), ("Loans", {"sector": "microfinance"})):
+        await add_account(staff_client.services, shop.installation.id, name=name, options=options)
+    async with dashboard_of(browser, staff_client.app, "/set-up/try") as (page, frame):
+        await sign_in(page, staff_client.token())
+        account = frame.get_by_label("Merchant account")
+        names, birthday = frame.get_by_label(re.compile("First name|Last name")), frame.get_by_label("Date of birth")
+        for chosen, named, born in (("Loans", 2, 1), ("Named", 2, 0), (None, 0, 0)):
+            choice = shop.account.id if chosen is None else f"{chosen} (Live, UAH)"
+            await account.select_option(choice)
+            await expect(names.filter(visible=True)).to_have_count(named)
+            await expect(birthday.filter(visible=True)).to_have_count(born)
+        await frame.get_by_label("Phone number").fill("+380501234567")
+        shop.gateway.will_answer(shop.gateway.page())
+        await frame.get_by_role("button", name="Open the payment page").click()
+        await expect(frame.get_by_text("waiting for the shopper")).to_be_visible()
+
+
+@one_database
 async def test_saving_a_move_to_real_money_stands_out_from_changing_nothing(
     browser: Browser, staff_client: StaffClient
 ) -> None:

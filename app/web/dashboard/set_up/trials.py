@@ -70,14 +70,15 @@ class TrialParts:
 
     async def _form(self, staff: AnyStaff) -> HTMLResponse:
         accounts = [account for account in await self._services.accounts.all(staff.installation.id) if account.enabled]
+        needs = {account.id: _needed_fields(account) for account in accounts}
         return await self._renderer.part(
             "try.html",
             staff,
             step=TRIAL,
             accounts=accounts,
             currencies=list(dict.fromkeys(code for account in accounts for code in account.currencies)),
-            names=any(account.names_required or account.sector != Sector.GENERAL for account in accounts),
-            birthday=any(account.sector == Sector.MICROFINANCE for account in accounts),
+            needs=needs,
+            asked=list(dict.fromkeys(name for names in needs.values() for name in names)),
             smallest=SUGGESTED_AMOUNT,
             email=staff.email,
             key=uuid.uuid4().hex,
@@ -120,6 +121,12 @@ class TrialParts:
             if account.id == account_id:
                 return account
         raise http_error(404, "UNKNOWN_ACCOUNT", staff.translation, _NO_ACCOUNT)
+
+
+def _needed_fields(account: MerchantAccount) -> list[str]:
+    """Return the fields about the shopper that this account needs besides those that every account needs."""
+    names = ["first_name", "last_name"] if account.names_required or account.sector != Sector.GENERAL else []
+    return [*names, "birthday"] if account.sector == Sector.MICROFINANCE else names
 
 
 _FIELDS = {
