@@ -29,6 +29,7 @@ from app.rules.external_operations import (
     payer_fee_on,
     waits_for_charge,
 )
+from app.rules.labels import NAMES
 from app.rules.mapper import (
     Observation,
     Transition,
@@ -77,6 +78,7 @@ def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observatio
                 flag_unexplained(aggregate, money, context.now)
             continue
         if is_superseded_attempt(aggregate, seen, records, is_single_record=context.is_single_record):
+            _flag_unexplained_attempt(aggregate, seen, context.now)
             continue
         if is_first_charge(aggregate, seen):
             _bind_first_charge(aggregate, pos_id, seen, context)
@@ -145,6 +147,14 @@ def withdraw_contradiction(
     _book(aggregate, operation, context)
     reference = reference_of_problem(aggregate.payment.order_id, f"{operation.id} {context.now.isoformat()}")
     enqueue_note(aggregate, message, context, reference=reference)
+
+
+def _flag_unexplained_attempt(aggregate: PaymentAggregate, seen: Observation, now: datetime) -> None:
+    """Put another payment of a paid order to staff whose status we do not know: it may be a second one."""
+    if seen.unknown_status is not None:
+        name = NAMES[seen.kind]
+        money = UnexplainedMoney(name, seen.amount, seen.currency, seen.gateway_id, seen.unknown_status)
+        flag_unexplained(aggregate, money, now)
 
 
 def _post_known_operation(

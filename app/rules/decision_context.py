@@ -7,7 +7,7 @@ from typing import Any
 
 from app.core.payment import Operation, PaymentAggregate, Problem, SealToken
 from app.core.vocabulary import Kind, Origin
-from app.i18n.messages import Money
+from app.i18n.messages import Money, Verbatim
 from app.rules.balance import ZERO, balance
 from app.rules.event_queue import enqueue
 from app.rules.issues import Issue, IssueCode
@@ -88,7 +88,11 @@ def raise_problem(
 
 def flag_unexplained(aggregate: PaymentAggregate, money: UnexplainedMoney, now: datetime) -> None:
     """Put money to staff of which we do not know what it was: it is never skipped (laws of money, 16)."""
-    issue = Issue(IssueCode.UNEXPLAINED_MONEY, method=money.method, sum=Money(money.amount, money.currency))
+    amount = Money(money.amount, money.currency)
+    issue = Issue(IssueCode.UNEXPLAINED_MONEY, method=money.method, sum=amount)
+    if money.unknown_status is not None:
+        word = Verbatim(money.unknown_status)
+        issue = Issue(IssueCode.UNEXPLAINED_STATUS, method=money.method, sum=amount, word=word)
     raise_problem(aggregate, issue, now, cause=cause_of_mismatch(issue, None, money.gateway_id))
 
 

@@ -42,6 +42,7 @@ class IssueCode(StrEnum):
     SECOND_PAYMENT = "second_payment"
     SECOND_PAYOUT = "second_payout"
     UNEXPLAINED_MONEY = "unexplained_money"
+    UNEXPLAINED_STATUS = "unexplained_status"
     UNKNOWN_STATUS = "unknown_status"
     OVERDRAWN = "overdrawn"
     ROUNDED_BY_SALEOR = "rounded_by_saleor"
@@ -220,6 +221,10 @@ _TEXTS: Mapping[IssueCode, str] = {
     IssueCode.UNEXPLAINED_MONEY: gettext_noop(
         "The gateway reports a success of this order that the app cannot explain: %(method)s, %(sum)s. Check it in the "
         "merchant portal."
+    ),
+    IssueCode.UNEXPLAINED_STATUS: gettext_noop(
+        "The gateway reports a %(method)s of %(sum)s of this order with the status “%(word)s”, which the app does not "
+        "know: nothing of it is booked. Check it in the merchant portal."
     ),
     IssueCode.UNKNOWN_STATUS: gettext_noop(
         "The gateway now reports the status “%(word)s” for a %(what)s of %(sum)s that had succeeded. The app does not "

@@ -82,20 +82,28 @@ def _repeated_ids(records: Sequence[Observation]) -> Sequence[str]:
 
 @dataclass(frozen=True, slots=True)
 class UnexplainedMoney:
-    """A success that the gateway reports by a ``method`` that we do not know."""
+    """What the gateway reports by a ``method``, or with an ``unknown_status``, that we do not know; None: a success."""
 
     method: str
     amount: Decimal
     currency: str
     gateway_id: str
+    unknown_status: str | None = None
 
 
 def unexplained_money(record: PaymentRecord | OperationRecord) -> UnexplainedMoney | None:
     """Return what a record says of money that must not be skipped (laws of money, 16); None: it is explained."""
     method = fit_text(str(record.method), _LONGEST_NAME)
-    if record.status is not Status.SUCCESS or method in {*_FLOWS, *_SECONDARY, _CARD_CHECK}:
+    word = _unknown_status(record)
+    may_be_money = record.status is Status.SUCCESS or word is not None
+    if not may_be_money or method in {*_FLOWS, *_SECONDARY, _CARD_CHECK}:
         return None
-    return UnexplainedMoney(method, record.amount, fit_text(record.currency, _LONGEST_NAME), gateway_id_of(record))
+    currency = fit_text(record.currency, _LONGEST_NAME)
+    return UnexplainedMoney(method, record.amount, currency, gateway_id_of(record), word)
+
+
+def _unknown_status(record: PaymentRecord | OperationRecord) -> str | None:
+    return None if record.unknown_status is None else fit_text(record.unknown_status.strip(), _LONGEST_NAME)
 
 
 def observation_from_record(record: PaymentRecord | OperationRecord, language: str) -> Observation | None:
@@ -142,9 +150,7 @@ def observation_from_record(record: PaymentRecord | OperationRecord, language: s
         card=card,
         payment_id=fit_text(record.payment_id, _LONGEST_NAME) if kind is not Kind.RECURRING else None,
         subscription=subscription,
-        unknown_status=None
-        if record.unknown_status is None
-        else fit_text(record.unknown_status.strip(), _LONGEST_NAME),
+        unknown_status=_unknown_status(record),
     )
 
 

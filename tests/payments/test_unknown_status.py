@@ -102,3 +102,22 @@ async def test_of_a_payout_is_put_to_staff(shop: Shop) -> None:
     aggregate = await recorded(shop, wish)
     assert aggregate.create.state is State.SUCCESS
     assert problem_text(aggregate.payment) == SENTENCE % ("reversed", "payout", "100.00")
+
+
+@pytest.mark.parametrize(
+    ("members", "named"), [({}, "payment"), ({"method": "cashback"}, "cashback")], ids=["purchase", "cashback"]
+)
+async def test_of_something_else_of_the_order_is_put_to_staff(shop: Shop, members: dict[str, str], named: str) -> None:
+    """Another payment beside the one that has succeeded may be a second one; and nobody knows what a cashback is."""
+    await shop.complete_payment()
+    other = payment(shop.order_id, "approved", payment_id="another", **members)
+    shop.gateway.book[shop.order_id] = [payment(shop.order_id), other]
+    await look_up_now(shop.services, shop.order_id)
+    await shop.notify(other)
+    await shop.work()
+    assert await told(shop) == (
+        f"The gateway reports a {named} of {TOTAL} UAH of this order with the status “approved”, which the app does "
+        "not know: nothing of it is booked. Check it in the merchant portal."
+    )
+    assert shop.amounts == amounts(charged=TOTAL)
+    assert told_saleor(shop, "approved") == 1
