@@ -19,6 +19,7 @@ from app import DISTRIBUTION
 from app.bootstrap import open_worker
 from app.commands.connections import bounded_protocol
 from app.commands.database import bring_up_to_date, require_known_key, require_migrated
+from app.commands.open_files import allow_connections
 from app.commands.supervisor import tell_ready
 from app.errors import SettingsError
 from app.main import create_app, serve_monitoring
@@ -65,12 +66,12 @@ def _monitored() -> Iterator[None]:
 
 
 def server_config(settings: Settings, app: ASGIApp) -> uvicorn.Config:
-    """Return the server's configuration for ``app``."""
+    """Return the server's configuration for ``app``, and let this process open the files that it needs for it."""
     return uvicorn.Config(
         app,
         host=settings.host,
         port=settings.port,
-        http=bounded_protocol(settings.max_connections),
+        http=bounded_protocol(allow_connections(settings.max_connections)),
         ws="none",
         log_config=None,
         access_log=False,
@@ -109,6 +110,7 @@ def run_worker() -> None:
     """Run the background jobs without serving: send events to Saleor, process notifications, look up outcomes."""
     settings = read_settings()
     configure_logs(settings.log_format, settings.log_level)
+    allow_connections(0)
     _require_free_monitoring_port(settings)
     asyncio.run(require_known_key(settings))
     settings.open_vault()
