@@ -18,6 +18,7 @@ from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
+from ipaddress import ip_address
 from time import monotonic
 from typing import Any, TypeVar
 from urllib.parse import unquote
@@ -35,7 +36,7 @@ from app.store.columns import serialize_json
 from app.store.committed import ReportingSession
 from app.store.errors import READ_ONLY_STATE, DatabaseUnavailableError, map_error
 from app.store.group_commit import GroupCommit, J, R, Write
-from app.store.listed_hosts import move_hosts_to_parameters
+from app.store.listed_hosts import move_hosts_to_parameters, move_ports_to_parameter
 from app.store.outage import Outage
 
 _IDLE_SECONDS = 5
@@ -89,6 +90,7 @@ def async_url(database_url: str) -> URL:
         case "postgresql" | "postgres":
             # PostgreSQL's own form of an address has the folder of a socket in the place of the host, escaped.
             url = url.set(drivername="postgresql+psycopg", host=url.host and unquote(url.host))
+            url = move_ports_to_parameter(url)
             _check_hosts(url)
             return url
         case other:
@@ -99,8 +101,11 @@ def _check_hosts(url: URL) -> None:
     """Raise ValueError for hosts and ports in the parameters of an address that are none."""
     if url.query.keys() & {"host", "port"}:
         try:
-            url.get_dialect()().create_connect_args(url)
-        except ArgumentError:
+            _, connection = url.get_dialect()().create_connect_args(url)
+            for host in str(connection.get("host") or "").split(","):
+                if ":" in host and not host.startswith("/"):  # of a socket's folder it is part of the name
+                    ip_address(host)
+        except (ArgumentError, ValueError):
             raise ValueError(f"has hosts or ports that do not fit: write it like {_EXAMPLES}") from None
 
 

@@ -55,6 +55,26 @@ async def test_every_process_says_so(tmp_path: Path, command: str, run: Run) -> 
             f"postgresql://me:{PASSWORD}@/shop?host=127.0.0.1:9&host=127.0.0.2:10",
             "no server is listening at 127.0.0.1:9,127.0.0.2:10: is it running?",
         ),
+        (
+            f"postgresql://me:{PASSWORD}@/shop?host=127.0.0.1:9,[::1]:10",
+            "no server is listening at 127.0.0.1:9,::1:10: is it running?",
+        ),
+        (
+            f"postgresql://me:{PASSWORD}@/shop?host=127.0.0.1:9,::1",
+            f"has hosts or ports that do not fit: {LIKE}",
+        ),
+        (
+            f"postgresql://me:{PASSWORD}@/shop?host=127.0.0.1:9,127.0.0.2&port=9",
+            f"has hosts or ports that do not fit: {LIKE}",
+        ),
+        (
+            f"postgresql://me:{PASSWORD}@/shop?host=127.0.0.1:9&host=::1",
+            f"has hosts or ports that do not fit: {LIKE}",
+        ),
+        (
+            f"postgresql://me:{PASSWORD}@/shop?host=[::1]:10&host=127.0.0.1:9",
+            "no server is listening at ::1:10,127.0.0.1:9: is it running?",
+        ),
         ("sqlite:///:memory:", f"names no database: {LIKE}"),
         (f"postgresql://me:{PASSWORD}@127.0.0.1:9/shop", "no server is listening at 127.0.0.1:9: is it running?"),
         (
