@@ -14,7 +14,6 @@ one. So bodies are decompressed here, chunk by chunk.
 import asyncio
 import ipaddress
 import re
-import socket
 import ssl
 import zlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping
@@ -28,6 +27,7 @@ import httpcore2
 import httpx2
 
 from integration_base.connection_failures import NotPublicError
+from integration_base.names import NameResolver
 from integration_base.unsolicited_data import CheckedStream
 
 Guard: TypeAlias = Callable[[str], bool]
@@ -99,12 +99,21 @@ def is_public(address: str) -> bool:
 _NAT64_NETWORK = ipaddress.IPv6Network("64:ff9b::/96")  # IPv4 addresses translated by NAT64 (RFC 6052)
 
 
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
 class CheckedBackend(httpcore2.AsyncNetworkBackend):
     """Opens connections; those to a guarded host only to the addresses that were checked."""
 
     def __init__(self, guard: Guard, inner: httpcore2.AsyncNetworkBackend | None = None) -> None:
         self._guard = guard
         self._inner = inner or httpcore2.AnyIOBackend()
+        self._names = NameResolver()
 
     async def connect_tcp(
         self,
@@ -115,11 +124,13 @@ class CheckedBackend(httpcore2.AsyncNetworkBackend):
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.AsyncNetworkStream:
         """Connect; ``timeout`` in seconds. Raises ConnectError and ConnectTimeout."""
-        if not self._guard(host):
-            stream = await self._inner.connect_tcp(host, port, timeout, local_address, socket_options)
-            return CheckedStream(stream)
+        is_guarded = self._guard(host)
         until = None if timeout is None else monotonic() + timeout
-        addresses = await _resolve_public(host, port, timeout)
+        addresses = await self._resolve(host, port, timeout)
+        if is_guarded and not all(map(is_public, addresses)):
+            raise NotPublicError("it does not lead to the public internet")
+        if not is_guarded and len(addresses) > 1:
+            addresses = [host]  # all of them are tried side by side
         failure: Exception = httpcore2.ConnectError("it resolves to nothing")
         for number, address in enumerate(addresses):
             # Each address gets its share of the remaining time, so that an unresponsive one does not use up all of it.
@@ -130,6 +141,18 @@ class CheckedBackend(httpcore2.AsyncNetworkBackend):
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
                 failure = error
         raise failure
+
+    async def _resolve(self, host: str, port: int, timeout: float | None) -> list[str]:
+        """Return the addresses of a host. Raises ConnectError and ConnectTimeout."""
+        if _is_address(host):
+            return [host]
+        try:
+            async with asyncio.timeout(timeout):
+                return await self._names.resolve(host, port)
+        except TimeoutError as error:
+            raise httpcore2.ConnectTimeout("its name was not resolved in time") from error
+        except OSError as error:
+            raise httpcore2.ConnectError("its name cannot be resolved") from error
 
     async def sleep(self, seconds: float) -> None:
         """Sleep between two attempts."""
@@ -210,21 +233,6 @@ class _SlotReleasingBody(httpx2.AsyncByteStream):
         finally:
             if part is not None:
                 part.release()
-
-
-async def _resolve_public(host: str, port: int, timeout: float | None) -> list[str]:
-    """Return the addresses of a host. Raises ConnectError unless all of them are public, or ConnectTimeout."""
-    try:
-        async with asyncio.timeout(timeout):
-            found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except TimeoutError as error:
-        raise httpcore2.ConnectTimeout("its name was not resolved in time") from error
-    except OSError as error:
-        raise httpcore2.ConnectError("its name cannot be resolved") from error
-    addresses = list(dict.fromkeys(str(info[4][0]) for info in found))
-    if not all(map(is_public, addresses)):
-        raise NotPublicError("it does not lead to the public internet")
-    return addresses
 
 
 class BodyError(Exception):

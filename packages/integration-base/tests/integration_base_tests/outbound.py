@@ -1,6 +1,5 @@
 """Names that lead where a test says, and connections that go where it says."""
 
-import asyncio
 import socket
 import ssl
 from collections.abc import AsyncIterator, Iterable
@@ -32,10 +31,9 @@ class Names:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.told: dict[str, list[list[str]]] = {}
         self.asked: list[str] = []
-        loop = asyncio.get_running_loop()
-        monkeypatch.setattr(loop, "getaddrinfo", self.getaddrinfo)
+        monkeypatch.setattr("integration_base.names.getaddrinfo", self.getaddrinfo)
 
-    async def getaddrinfo(self, host: str, port: int, **_: Any) -> list[tuple[Any, ...]]:
+    def getaddrinfo(self, host: str, port: int, **_: Any) -> list[tuple[Any, ...]]:
         self.asked.append(host)
         if host not in self.told:
             raise socket.gaierror(socket.EAI_NONAME, "unknown")
