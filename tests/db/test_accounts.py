@@ -92,9 +92,13 @@ async def test_after_a_change_of_the_secret_the_old_one_still_verifies(
     accounts: AccountRepository, account: MerchantAccount, clock: Clock
 ) -> None:
     """Notifications that were signed with it are on their way."""
+    await accounts.find(account.id)  # as every payment does
     clock.forward(minutes=1)
     changed = await accounts.change_keys(account.id, api_secret="the-new-secret")
     assert accounts.keys(changed) == AccountKeys("the-api-key", "the-new-secret", "the-endpoints-key", "the-api-secret")
+    found = await accounts.find(account.id)
+    assert found is not None
+    assert accounts.keys(found) == accounts.keys(changed)
     assert changed.updated_at == clock.now  # so that every process makes a new client
     again = await accounts.change_keys(account.id, api_key="k", endpoints_key="e")
     assert accounts.keys(again) == AccountKeys("k", "the-new-secret", "e", "the-api-secret")

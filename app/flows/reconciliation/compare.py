@@ -168,7 +168,7 @@ def _payment_difference(aggregate: PaymentAggregate, entry: Entry) -> Discrepanc
         return None  # a pending payment is looked up anyway
     if entry.flow is not aggregate.payment.flow:
         return DiscrepancyKind.STATE
-    if not create.state.final or _is_turn(aggregate, entry) or (create.inferred and create.state is not entry.state):
+    if not create.state.final or _is_turn(aggregate, entry):
         return DiscrepancyKind.MISSED
     if create.state is not entry.state:
         return DiscrepancyKind.STATE

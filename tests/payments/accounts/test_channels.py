@@ -51,6 +51,7 @@ def test_when_saleor_does_not_tell_nothing_is_said_to_be_missing_there() -> None
     assert (standing.name, standing.currency, standing.missing, standing.works) == (None, None, (), True)
     [move] = find_project_moves(ChannelMap([standing], unreachable=True), {"uah": account(test_project=True)})
     assert move.name == "uah"
+    assert find_project_moves(ChannelMap([standing], unreachable=True), {"uah": account()}) == []
 
 
 def test_a_channel_that_is_gone_may_have_another_name_now() -> None:

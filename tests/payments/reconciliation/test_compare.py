@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import EventState, Flow, Kind, State
 from app.flows.reconciliation.compare import Difference, Period, differences_of_unknown_order, find_differences
-from app.flows.reconciliation.entries import BookLine, Entry, entries_of
+from app.flows.reconciliation.entries import BookLine, Entry, book_line, entries_of
 from app.rules.details import Details, Sum
 from app.store.tables import DiscrepancyKind
+from gateway_client.models.reports import RegisterLine
 from tests.payments.aggregates import NOON
 from tests.payments.reconciliation.books import ended_operation, event_of, line, lines_of, payment, split
 
@@ -25,6 +26,12 @@ CENTS = st.integers(min_value=1, max_value=10_000).map(lambda cents: Decimal(cen
 
 def kinds(aggregate: PaymentAggregate, *lines: BookLine, period: Period | None = DAY) -> list[str]:
     return sorted(each.kind.value for each in find_differences(aggregate, entries_of(lines), period))
+
+
+def test_a_line_of_a_register_that_names_no_receiver_is_of_none() -> None:
+    said = book_line(RegisterLine.model_validate({"orderId": "an-order", "amount": "100.00", "currency": "uah "}))
+    assert said is not None
+    assert (said.order_id, said.receiver, said.currency) == ("an-order", "", "UAH")
 
 
 class TestThereIsNone:
