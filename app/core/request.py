@@ -20,9 +20,9 @@ class RequestDetails:
     ``description``: what the payment is for. ``payload``: what the gateway keeps for us, as JSON.
     ``products`` and ``receipt_delivery`` are for the fiscal receipt; the products of a split payment are in ``split``.
     ``is_full``: a refund takes all of the payment at once. ``is_rest``: staff named no amount, but requested all that
-    was possible then. ``chosen_shares``: how much staff take from each
-    sub-merchant; ``line_worth``: what the granted lines of each are worth; by neither, the rules decide.
-    ``closing_sentence``: why a page is closed, as versions before the codes stored it.
+    was possible then. ``chosen_shares``: how much staff take from each sub-merchant; ``line_worth``: what the granted
+    lines of each are worth; by neither, the rules decide. ``closing_sentence``: why a page is closed, as versions
+    before the codes stored it.
     """
 
     amount: Decimal | None = None

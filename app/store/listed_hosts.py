@@ -2,8 +2,8 @@
 
 ``postgresql://user@a:5432,b:5433/name`` is how its documentation and providers write a primary and its standbys.
 SQLAlchemy knows the same as parameters: ``postgresql://user@/name?host=a,b&port=5432,5433``. Both in one parameter,
-``?host=a:5432,b:5433``, it takes as the names of hosts; in several, ``?host=a:5432&host=b:5433``, it
-loses an address of IPv6.
+``?host=a:5432,b:5433``, it takes as the names of hosts; in several, ``?host=a:5432&host=b:5433``, it loses an address
+of IPv6.
 """
 
 import re

@@ -53,9 +53,9 @@ class AllowList:
 
     An entry is a whole GraphQL address; in its host a label may be ``*``, which stands for exactly one label
     (``https://*.saleor.cloud/graphql/``), but not one of the last two. A Saleor writes the usual port of its scheme or
-    not, so an entry with it means both. An empty list allows loopback addresses only, and
-    not even those if ``is_public``: strangers who reach the app could let it call whatever listens on its machine.
-    Raises ValueError for an entry that is neither.
+    not, so an entry with it means both. An empty list allows loopback addresses only, and not even those if
+    ``is_public``: strangers who reach the app could let it call whatever listens on its machine. Raises ValueError for
+    an entry that is neither.
     """
 
     def __init__(self, entries: Iterable[str], *, is_public: bool = False) -> None:
