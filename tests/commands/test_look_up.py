@@ -159,6 +159,10 @@ async def test_one_notification_is_asked_for_again(
     transaction = str(payment.transaction_id or UUID(int=0))
     said = await shell("payments", "resend", order_id, "--method", "purchase", "--transaction-id", transaction)
     assert said.out == "purchase: the gateway sends its notifications again\n"
+    said = await shell("payments", "resend", order_id)
+    assert said.out == "purchase: the gateway sends its notifications again\n"
+    said = await shell("payments", "resend", order_id, "--method", "refund")
+    assert said.out == "refund: the gateway has no record\n"
     unknown = await shell("payments", "resend", order_id, "--method", "purchase", "--transaction-id", "other")
     assert unknown.out == "purchase: the gateway has no record\n"
     for odd in (("--transaction-id", "x"), ("--method", "purchase", "--transaction-id", "\0")):

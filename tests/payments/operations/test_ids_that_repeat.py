@@ -7,9 +7,11 @@ import pytest
 
 from app.core.vocabulary import Kind, State
 from app.flows.notifications import receive
+from app.flows.staff.look_ups import look_up_operation
 from app.flows.staff.manual_resolution import settle
 from app.rules.decisions.manual_resolution import Decision
 from app.rules.problems import problem_text
+from gateway_client.models import Method
 from integration_base_tests.loopback import json_reply
 from tests.payments.fake_gateway import BROKEN, operation
 from tests.payments.fake_saleor import amounts
@@ -115,6 +117,12 @@ async def test_refunds_by_others_with_one_id_are_shown_to_staff(paid_shop: Shop)
     await paid_shop.request_action("REFUND", "10.00", "second")
     await paid_shop.pass_time(minutes=30)
     assert paid_shop.amounts.refunded == Decimal("110.00")
+    assert "that the app cannot read" in (problem_text((await paid_shop.aggregate()).payment) or "")
+
+    # A look-up of one record shows nothing of the others.
+    paid_shop.gateway.will_answer_look_ups(json_reply([other]))
+    found = await look_up_operation(paid_shop.services, paid_shop.account, paid_shop.order_id, Method.REFUND)
+    assert found.posted == (paid_shop.order_id,)
     assert "that the app cannot read" in (problem_text((await paid_shop.aggregate()).payment) or "")
 
 
