@@ -36,7 +36,7 @@ from app.store.columns import serialize_json
 from app.store.committed import ReportingSession
 from app.store.errors import READ_ONLY_STATE, DatabaseUnavailableError, map_error
 from app.store.group_commit import GroupCommit, J, R, Write
-from app.store.listed_hosts import move_hosts_to_parameters, move_ports_to_parameter
+from app.store.multiple_hosts import move_hosts_to_parameters, move_ports_to_parameter
 from app.store.outage import Outage
 
 _IDLE_SECONDS = 5

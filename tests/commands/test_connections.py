@@ -251,8 +251,8 @@ async def test_who_still_sends_when_the_answer_is_there_makes_way_for_others() -
             assert server.held <= 3
         answer = await http.get(f"http://127.0.0.1:{server.port}/", headers={"Connection": "close"})
         assert answer.status_code == 200
-    for each in writers:
-        each.close()
+    for writer in writers:
+        writer.close()
 
 
 async def test_one_connection_carries_many_requests() -> None:

@@ -22,7 +22,6 @@ from app.core.alerts import PROBLEM_KINDS, AlertKind
 from app.core.vocabulary import State
 from app.reports.alerts.turned_away import count_closed_channels
 from app.store.aggregates import ATTEMPTS, ORDERS, POLLS
-from app.store.changes_accepted import require_changes
 from app.store.database import Database, begin_in_background
 from app.store.inbox import NOTIFICATIONS
 from app.store.job_queue import JobQueue
@@ -33,6 +32,7 @@ from app.store.reconciliations import RECONCILIATIONS, count_failed_comparisons
 from app.store.retention import RETENTION
 from app.store.summed_days import DAYS
 from app.store.tables import Notification, Operation, SaleorEvent
+from app.store.write_probe import probe_write
 
 log = structlog.get_logger(__name__)
 
@@ -146,7 +146,7 @@ class Gauges:
 
     async def _read_database(self) -> Backlog:
         async with self._database.transaction() as session:
-            await require_changes(session)
+            await probe_write(session)
             return await read_backlog(session, self._now())
 
 

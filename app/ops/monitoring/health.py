@@ -12,10 +12,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from app.reports.alerts.turned_away import count_closed_channels
-from app.store.changes_accepted import require_changes
 from app.store.database import Database
 from app.store.errors import is_read_only
 from app.store.migrate import fit_of
+from app.store.write_probe import probe_write
 
 log = structlog.get_logger(__name__)
 
@@ -54,7 +54,7 @@ class Readiness:
             return "the process is stopping"
         try:
             async with asyncio.timeout(_TIMEOUT_SECONDS), database.transaction() as session:
-                await require_changes(session)
+                await probe_write(session)
                 query = (await session.connection()).execute(text("SELECT version_num FROM alembic_version"))
                 revision = (await query).scalar()
         except Exception as error:  # noqa: BLE001 - on any error the orchestrator must get "not ready"

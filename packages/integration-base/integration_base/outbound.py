@@ -27,7 +27,7 @@ import httpcore2
 import httpx2
 
 from integration_base.connection_failures import NotPublicError
-from integration_base.names import NameResolver
+from integration_base.name_resolution import NameResolver
 from integration_base.unsolicited_data import CheckedStream
 
 Guard: TypeAlias = Callable[[str], bool]
@@ -64,15 +64,21 @@ def no_guard(_host: str) -> bool:
     return False
 
 
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
 def is_private(host: str) -> bool:
     """Return True if ``host`` names this machine or a private network, judging by its text alone: no name is resolved.
 
     An address in any form but the usual one counts as private.
     """
     name = host.lower().removesuffix(".")
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
+    if not _is_address(name):
         return (
             "." not in name
             or name.endswith(_PRIVATE_NAMES)
@@ -97,14 +103,6 @@ def is_public(address: str) -> bool:
 
 
 _NAT64_NETWORK = ipaddress.IPv6Network("64:ff9b::/96")  # IPv4 addresses translated by NAT64 (RFC 6052)
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True
 
 
 class CheckedBackend(httpcore2.AsyncNetworkBackend):

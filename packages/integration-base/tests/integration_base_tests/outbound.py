@@ -31,7 +31,7 @@ class Names:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.told: dict[str, list[list[str]]] = {}
         self.asked: list[str] = []
-        monkeypatch.setattr("integration_base.names.getaddrinfo", self.getaddrinfo)
+        monkeypatch.setattr("integration_base.name_resolution.getaddrinfo", self.getaddrinfo)
 
     def getaddrinfo(self, host: str, port: int, **_: Any) -> list[tuple[Any, ...]]:
         self.asked.append(host)

@@ -11,6 +11,6 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 _CHANGES_NOTHING = text("UPDATE alembic_version SET version_num = version_num WHERE 1 = 0")
 
 
-async def require_changes(session: AsyncSession) -> None:
+async def probe_write(session: AsyncSession) -> None:
     """Raise the database's error if it accepts no changes (``app.store.errors.is_read_only``)."""
     await (await session.connection()).execute(_CHANGES_NOTHING)

@@ -10,7 +10,7 @@ import httpcore2
 import pytest
 
 from integration_base.connection_failures import ConnectionFailure, classify_connection_failure
-from integration_base.names import NameResolver
+from integration_base.name_resolution import NameResolver
 from integration_base.outbound import CheckedBackend, Guard, no_guard
 from integration_base_tests.outbound import Dialled, guarded
 from integration_base_tests.waiting import unless_it_hangs
@@ -38,7 +38,7 @@ class NameServer:
 @pytest.fixture
 def name_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[NameServer]:
     server = NameServer()
-    monkeypatch.setattr("integration_base.names.getaddrinfo", server.getaddrinfo)
+    monkeypatch.setattr("integration_base.name_resolution.getaddrinfo", server.getaddrinfo)
     yield server
     server.free.set()
 
