@@ -36,13 +36,14 @@ from gateway_client.errors import (
     RefusedError,
 )
 from gateway_client.models import Checkout, OperationRecord, PaymentRecord, Status
-from gateway_client.statuses import TABLE, explain
+from gateway_client.statuses import TABLE, WRONG_AMOUNT, WRONG_STATE, explain
 
 _AMOUNT_FIELDS = frozenset({"amount", "currency"})
 _SHOPPERS_FIELDS = frozenset(
     {"cc_number", "exp_month", "exp_year", "card_cvv", "customer_fname", "customer_lname", "customer_patronym"}
     | {"customer_email", "customer_phone", "customer_country", "customer_birthday", "customer_tax_id"}
 )
+_CONFLICT_CODES = frozenset({WRONG_AMOUNT, WRONG_STATE})
 _NOTHING_HAPPENED = gettext_noop("Nothing was charged or changed")
 KEYS_NOT_OPENED = gettext_noop("The keys of this merchant account cannot be decrypted. Nothing was charged or changed")
 _UNREADABLE = gettext_noop("The gateway gave no readable response: the payment is being looked up")
@@ -117,7 +118,7 @@ def post_error(
         context,
         message=_staff_message(error),
         shopper_message=_shopper_message(code, aggregate.payment.language) if code else "",
-        status_code=code or error.code,
+        status_code=code or _code_of(error),
     )
     if operation.kind is Kind.CREATE and isinstance(error, RefusedError) and is_card_refused(error):
         mark_card_refused(aggregate, context.now)
@@ -126,12 +127,14 @@ def post_error(
 def is_state_conflict(outcome: Checkout | PaymentRecord | OperationRecord | GatewayError) -> bool:
     """Return True when the gateway refuses because the payment's state differs from ours: look it up at once."""
     match outcome:
-        case NotFoundError() | RefusedError(status_code="4139" | "4150"):
+        case NotFoundError():
+            return True
+        case RefusedError(status_code=str(code)) if code in _CONFLICT_CODES:
             return True
         case RefusedError(violations=violations):
             return any("amount" in violation.field for violation in violations)
         case PaymentRecord() | OperationRecord():
-            return outcome.status is Status.FAILURE and outcome.status_code in {"4139", "4150"}
+            return outcome.status is Status.FAILURE and outcome.status_code in _CONFLICT_CODES
         case _:
             return False
 
@@ -155,6 +158,11 @@ def shopper_code_of(error: GatewayError) -> str | None:
             return _code_of_fields({violation.field for violation in violations})
         case _:
             return STORE_UNAVAILABLE
+
+
+def _code_of(error: GatewayError) -> str | None:
+    """Return the code that explains an error: of the table of status codes where the gateway names one."""
+    return (error.status_code if isinstance(error, RefusedError) else None) or error.code
 
 
 def _code_of_fields(fields: Set[str]) -> str:

@@ -47,6 +47,8 @@ class IssueCode(StrEnum):
     OVERDRAWN = "overdrawn"
     ROUNDED_BY_SALEOR = "rounded_by_saleor"
     REST_NOT_RELEASED = "rest_not_released"
+    REST_NOT_KEPT = "rest_not_kept"
+    RELEASE_IN_DOUBT = "release_in_doubt"
     GRANT_CHANGED = "grant_changed"
     UNREADABLE_RECORDS = "unreadable_records"
     MORE_MISMATCHES = "more_mismatches"
@@ -246,6 +248,15 @@ _TEXTS: Mapping[IssueCode, str] = {
     IssueCode.REST_NOT_RELEASED: gettext_noop(
         "More of this authorization was charged after the rest should have been released: this gateway keeps the rest. "
         "Compare the payment with the merchant portal, and choose “It stays authorized” under the account's options."
+    ),
+    IssueCode.REST_NOT_KEPT: gettext_noop(
+        "The gateway allows neither a charge nor a release of the rest of this authorization since a part of it was "
+        "charged: Saleor is told that the rest was released. Compare the payment with the merchant portal, and choose "
+        "“It is released” under the account's options."
+    ),
+    IssueCode.RELEASE_IN_DOUBT: gettext_noop(
+        "The gateway refuses to release the authorization of %(sum)s because of the state it is in, and shows nothing "
+        "that explains it: it has perhaps lapsed. Compare the payment with the merchant portal, and settle the release."
     ),
     IssueCode.GRANT_CHANGED: gettext_noop(
         "Saleor requested the same granted refund again, now of %(asked)s, but %(sum)s was or is being refunded for "

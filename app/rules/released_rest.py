@@ -5,16 +5,18 @@ What a gateway is assumed to do is corrected as soon as it does otherwise (laws 
 
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import EventState, Kind, State
+from app.i18n.messages import Money
 from app.rules.balance import ZERO, balance
 from app.rules.decision_context import DecisionContext, raise_problem, report_operation
 from app.rules.event_queue import supersede
 from app.rules.issues import Issue, IssueCode
-from app.rules.observation import is_ours
+from app.rules.observation import Observations, is_ours
 from app.rules.problems import cause_of_mismatch
 from app.rules.references import is_release, reference_of_release
+from gateway_client.statuses import WRONG_STATE
 from saleor_app_sdk.responses import EventType
 
-_NOT_RELEASED = Issue(IssueCode.REST_NOT_RELEASED)
+_NOT_RELEASED, _NOT_KEPT = Issue(IssueCode.REST_NOT_RELEASED), Issue(IssueCode.REST_NOT_KEPT)
 
 
 def correct_released_rest(aggregate: PaymentAggregate, context: DecisionContext) -> None:
@@ -43,6 +45,47 @@ def correct_released_rest(aggregate: PaymentAggregate, context: DecisionContext)
             )
     cause = cause_of_mismatch(_NOT_RELEASED, captures[-1].id, captures[-1].operation_id or "")
     raise_problem(aggregate, _NOT_RELEASED, context.now, cause=cause)
+
+
+def release_unkept_rest(aggregate: PaymentAggregate, shown: Observations, context: DecisionContext) -> None:
+    """Count a rest as released that the gateway neither charges nor releases, once the whole order explains no more.
+
+    After one part was charged it says that the reservation is not in a state for that. It then does otherwise than its
+    dialect says: staff are told, and should they charge the rest in its portal after all, that is corrected too. One
+    that has charged several parts has shown that it keeps the rest: its refusal has another reason.
+    """
+    captures = _successful(aggregate, Kind.CAPTURE)
+    if len(captures) != 1 or not captures[0].keeps_rest or shown.unreadable or shown.unexplained:
+        return
+    is_shown = any(seen.kind is Kind.CAPTURE and seen.state is State.SUCCESS for seen in shown)
+    later = aggregate.operations[aggregate.operations.index(captures[0]) + 1 :]
+    current = balance(aggregate.payment.flow, aggregate.operations)
+    has_rest = current.capturable > ZERO and not current.in_flight
+    if is_shown and has_rest and any(_was_in_wrong_state(operation) for operation in later):
+        captures[0].keeps_rest = False
+        raise_problem(aggregate, _NOT_KEPT, context.now, cause=cause_of_mismatch(_NOT_KEPT, captures[0].id, ""))
+        report_released_rest(aggregate, context)
+
+
+def doubt_refused_release(aggregate: PaymentAggregate, shown: Observations, context: DecisionContext) -> None:
+    """Put a release in doubt that the gateway refused for the state of a reservation that nothing else has used.
+
+    It has perhaps lapsed, or was released without a record: only staff can find out, in the gateway's portal (7).
+    """
+    current = balance(aggregate.payment.flow, aggregate.operations)
+    is_untouched = ZERO < current.capturable == current.authorized and not current.in_flight
+    if not is_untouched or not shown or shown.unreadable or shown.unexplained:
+        return
+    refused = [
+        operation
+        for operation in aggregate.operations
+        if operation.kind is Kind.VOID and _was_in_wrong_state(operation) and operation.decision is None
+    ]
+    for operation in refused[-1:]:
+        operation.contradicted = True
+        amount = Money(operation.amount, operation.currency)
+        issue = Issue(IssueCode.RELEASE_IN_DOUBT, sum=amount)
+        raise_problem(aggregate, issue, context.now, cause=cause_of_mismatch(issue, operation.id, ""), actions=[])
 
 
 def report_released_rest(aggregate: PaymentAggregate, context: DecisionContext) -> None:
@@ -80,6 +123,16 @@ def take_over_release(aggregate: PaymentAggregate, operation: Operation) -> None
         if is_release(event.psp_reference) and event.psp_reference not in taken and operation.amount <= event.amount:
             operation.psp_reference = event.psp_reference
             return
+
+
+def _was_in_wrong_state(operation: Operation) -> bool:
+    """Return True when the gateway refused to charge or release a reservation because of the state it is in."""
+    return (
+        operation.kind in {Kind.CAPTURE, Kind.VOID}
+        and is_ours(operation)
+        and operation.has_surely_failed
+        and operation.status_code == WRONG_STATE
+    )
 
 
 def _successful(aggregate: PaymentAggregate, kind: Kind) -> list[Operation]:

@@ -28,6 +28,7 @@ from app.rules.page_cancellation import (
 from app.rules.problems import has_mismatch
 from app.rules.references import ensure_reference
 from app.rules.refusal import TRY_AGAIN, shopper_message_of
+from app.rules.whole_order import apply_whole_order
 from gateway_client.errors import GatewayError
 from gateway_client.models import Checkout, OperationRecord, PaymentRecord, Status
 
@@ -92,7 +93,7 @@ class CallReturned(AttemptFact[PaymentAggregate]):
         """Have the whole order looked up after an operation that has ended, unless that was done just now."""
         context = self.context
         if self.observations is not None:
-            apply(aggregate, aggregate.payment.account.pos_id, self.observations, context)
+            apply_whole_order(aggregate, self.observations, context)
         elif operation.state.final:
             if self.others_acted:
                 make_due(operation, context.now)

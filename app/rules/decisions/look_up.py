@@ -11,10 +11,9 @@ from app.i18n.messages import Money, gettext_noop
 from app.rules.apply import apply, conclude
 from app.rules.balance import balance
 from app.rules.call_errors import report_to_staff
-from app.rules.decision_context import DecisionContext, flag_unexplained, raise_problem
+from app.rules.decision_context import DecisionContext, raise_problem
 from app.rules.decisions.gateway_call import abandon_page
 from app.rules.due import end_look_ups, make_due, plan_another_look_up, start_call
-from app.rules.external_operations import flag_overdrawn_by_others, flag_partial_release
 from app.rules.issues import Issue, IssueCode
 from app.rules.observation import Observations
 from app.rules.page_cancellation import (
@@ -26,7 +25,6 @@ from app.rules.page_cancellation import (
 from app.rules.problems import (
     ADDRESS,
     KEYS,
-    UNREADABLE,
     cause_of_overdue_operation,
     clear_problem,
     has_mismatch,
@@ -34,6 +32,7 @@ from app.rules.problems import (
 from app.rules.refusal import RefusalError
 from app.rules.requests.operation import is_full_refund
 from app.rules.split.planning import recompute_shares, requested_shares
+from app.rules.whole_order import apply_whole_order
 from gateway_client.errors import GatewayError
 
 
@@ -66,8 +65,7 @@ class OrderLookedUp(Fact["tuple[PaymentAggregate, Operation] | None"]):
         if isinstance(records, GatewayError):
             report_to_staff(aggregate, records, context.now)
         elif not _is_behind(aggregate, records):
-            apply(aggregate, aggregate.payment.account.pos_id, records, context)
-            flag_unclear(aggregate, records, context.now)
+            apply_whole_order(aggregate, records, context)
         if operation.kind is Kind.CREATE and context.now >= context.schedule.intent_deadline(operation.created_at):
             abandon_page(aggregate, context)
         if is_retried_until_confirmed(operation):
@@ -109,9 +107,10 @@ class OrderShown(Fact[None]):
 
     def decide(self, aggregate: PaymentAggregate) -> None:
         """Post the records; others may have acted on the payment (laws of money, 10)."""
-        apply(aggregate, aggregate.payment.account.pos_id, self.records, self.context)
         if self.is_whole:
-            flag_unclear(aggregate, self.records, self.context.now)
+            apply_whole_order(aggregate, self.records, self.context)
+        else:
+            apply(aggregate, aggregate.payment.account.pos_id, self.records, self.context)
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,18 +278,6 @@ def _flag_overdue(aggregate: PaymentAggregate, operation: Operation, context: De
     amount = Money(operation.amount, operation.currency)
     issue = Issue(IssueCode.OUTCOME_UNKNOWN, since=since, what=operation.kind, sum=amount)
     raise_problem(aggregate, issue, context.now, cause=cause_of_overdue_operation(operation))
-
-
-def flag_unclear(aggregate: PaymentAggregate, shown: Observations, now: datetime) -> None:
-    """Raise problems while a look-up shows unreadable records, and for unexplained or overdrawn money."""
-    flag_overdrawn_by_others(aggregate, now)
-    flag_partial_release(aggregate, now)
-    for money in shown.unexplained:
-        flag_unexplained(aggregate, money, now)
-    if not shown.unreadable:
-        clear_problem(aggregate.payment, UNREADABLE, now)
-    else:
-        raise_problem(aggregate, Issue(IssueCode.UNREADABLE_RECORDS), now, cause=UNREADABLE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,6 +72,9 @@ def read_status(word: str) -> Status:
     return find_status(word) or Status.PENDING
 
 
+WRONG_AMOUNT, WRONG_STATE = "4139", "4150"
+"""Codes of a refusal because of what is left of a payment, or of the state that it is in."""
+
 _ROWS = (
     StatusCode("1000", Status.SUCCESS, CodeKind.DONE, gettext_noop("Successful")),
     StatusCode("1002", Status.SUCCESS, CodeKind.DONE, gettext_noop("The amount is held on the payer's account")),
@@ -111,7 +114,7 @@ _ROWS = (
     ),
     StatusCode("4124", Status.FAILURE, CodeKind.FINAL, gettext_noop("The currency is not enabled for this account")),
     StatusCode(
-        "4139",
+        WRONG_AMOUNT,
         Status.FAILURE,
         CodeKind.FINAL,
         gettext_noop("The amount is not allowed: outside the account's limits, or more than what is left"),
@@ -121,7 +124,7 @@ _ROWS = (
     StatusCode("4148", Status.FAILURE, CodeKind.RETRY, gettext_noop("Timed out")),
     StatusCode("4149", Status.FAILURE, CodeKind.RETRY, gettext_noop("The payment session expired")),
     StatusCode(
-        "4150",
+        WRONG_STATE,
         Status.FAILURE,
         CodeKind.FINAL,
         gettext_noop("The operation is not possible in the current state of the payment"),

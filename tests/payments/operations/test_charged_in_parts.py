@@ -5,8 +5,13 @@ from typing import Any
 import pytest
 
 from app.core.vocabulary import Kind, State
+from app.flows.on_demand import look_up_now
+from app.flows.staff.manual_resolution import Decision, settle
+from app.rules.issues import Issue, IssueCode, issue_from_json
+from app.rules.problems import open_problems
 from integration_base_tests.loopback import Behaviour, HangUp, ReceivedRequest, json_reply
-from tests.payments.fake_gateway import BROKEN, action_of, operation
+from saleor_app_sdk.testing.records import Amounts
+from tests.payments.fake_gateway import BROKEN, action_of, operation, refusal_reply
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop
 
@@ -26,6 +31,12 @@ def done(shop: Shop, method: str, amount: str, **more: Any) -> dict[str, Any]:
     record = operation(method, shop.order_id, amount, **more)
     shop.gateway.book[shop.order_id].append(record)
     return record
+
+
+async def problems_of(shop: Shop) -> list[Issue]:
+    """Return the open problems about the rest of the reservation."""
+    issues = [issue_from_json(problem.message) for problem in open_problems((await shop.aggregate()).payment)]
+    return [issue for issue in issues if issue is not None and issue.code is not IssueCode.NOT_ORDERED]
 
 
 def voids(shop: Shop, amount: str, answer: Behaviour | None = None) -> None:
@@ -78,3 +89,134 @@ async def test_while_the_rest_is_being_released_staff_are_told_so(keeping: Shop,
     answer = await keeping.request_action(action, "50.00", "third")
     assert answer.result == f"{action}_FAILURE"
     assert (answer.message or "").startswith("The authorization of 469.50 UAH is being released right now: ")
+
+
+@pytest.mark.law(10)
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        refusal_reply("This reservation was captured or voided before", "4150"),
+        json_reply({"message": "Not possible", "args": {"code": "P-4150", "status_code": "4150"}}, 400),
+        None,
+    ],
+    ids=["code", "status code", "record"],
+)
+@pytest.mark.parametrize(("action", "amount"), [("CHARGE", "50.00"), ("CANCEL", REST)])
+async def test_a_rest_that_the_gateway_has_not_kept_is_not_offered_for_ever(
+    keeping: Shop, action: str, amount: str, refusal: Behaviour | None
+) -> None:
+    """The gateway releases the rest with the first charge, and the account says that it keeps it."""
+    method = {"CHARGE": "capture", "CANCEL": "void"}[action]
+    keeping.gateway.will_answer(json_reply(done(keeping, "capture", "100.00")))
+    await keeping.request_action("CHARGE", "100.00", "first")
+    assert keeping.amounts == amounts(authorized=REST, charged="100.00")
+    keeping.gateway.will_answer(refusal or json_reply(operation(method, keeping.order_id, amount, status="failure")))
+    answer = await keeping.request_action(action, amount, "second")
+    assert answer.result == f"{action}_FAILURE"
+    await keeping.pass_time(minutes=1)
+    assert keeping.amounts == amounts(charged="100.00", canceled=REST)
+    assert keeping.transaction.actions == ["REFUND"]
+    assert await problems_of(keeping) == [Issue(IssueCode.REST_NOT_KEPT)]
+
+
+@pytest.mark.law(10)
+async def test_a_rest_that_is_charged_after_all_is_reported_again(keeping: Shop) -> None:
+    """In the gateway's portal: what it refused before was not what we took it for."""
+    keeping.gateway.will_answer(json_reply(done(keeping, "capture", "100.00")))
+    await keeping.request_action("CHARGE", "100.00", "first")
+    keeping.gateway.will_answer(refusal_reply("Invalid operation", "4150"))
+    await keeping.request_action("CHARGE", "50.00", "second")
+    await keeping.pass_time(minutes=1)
+    await keeping.notify(done(keeping, "capture", "60.00"))
+    await keeping.pass_time(hours=6)
+    assert keeping.amounts == amounts(authorized="409.50", charged="160.00")
+    assert await problems_of(keeping) == [Issue(IssueCode.REST_NOT_KEPT), Issue(IssueCode.REST_NOT_RELEASED)]
+
+
+@pytest.mark.law(10)
+@pytest.mark.parametrize("look_up", [HangUp(), BROKEN], ids=["hung up", "500"])
+async def test_a_rest_that_was_not_kept_is_found_once_the_order_can_be_looked_up(
+    keeping: Shop, look_up: Behaviour
+) -> None:
+    keeping.gateway.will_answer(json_reply(done(keeping, "capture", "100.00")))
+    await keeping.request_action("CHARGE", "100.00", "first")
+    keeping.gateway.will_answer(refusal_reply("Invalid operation", "4150"))
+    keeping.gateway.look_ups.extend([look_up])
+    await keeping.request_action("CANCEL", REST, "second")
+    assert await problems_of(keeping) == []
+    await keeping.pass_time(hours=1)
+    assert keeping.amounts == amounts(charged="100.00", canceled=REST)
+
+
+async def test_a_refusal_that_others_explain_says_nothing_of_the_rest(keeping: Shop) -> None:
+    """The rest was released in the portal, and the notification of that is lost."""
+    keeping.gateway.will_answer(json_reply(done(keeping, "capture", "100.00")))
+    await keeping.request_action("CHARGE", "100.00", "first")
+    done(keeping, "void", REST)
+    keeping.gateway.will_answer(refusal_reply("Invalid operation", "4150"))
+    await keeping.request_action("CHARGE", "50.00", "second")
+    await keeping.pass_time(minutes=1)
+    assert keeping.amounts == amounts(charged="100.00", canceled=REST)
+    assert await problems_of(keeping) == []
+
+
+@pytest.mark.parametrize("code", ["4139", "P-429", "4009"])
+async def test_another_refusal_says_nothing_of_the_rest(keeping: Shop, code: str) -> None:
+    keeping.gateway.will_answer(json_reply(done(keeping, "capture", "100.00")))
+    await keeping.request_action("CHARGE", "100.00", "first")
+    keeping.gateway.will_answer(refusal_reply("Not so much", code))
+    await keeping.request_action("CHARGE", "469.50", "second")
+    await keeping.pass_time(minutes=1)
+    assert keeping.amounts == amounts(authorized=REST, charged="100.00")
+    assert await problems_of(keeping) == []
+
+
+async def test_a_gateway_that_takes_several_charges_has_kept_the_rest(keeping: Shop) -> None:
+    """Its refusal then has another reason, and what is held stays reported."""
+    for charge in ("100.00", "50.00"):
+        keeping.gateway.will_answer(json_reply(done(keeping, "capture", charge)))
+        await keeping.request_action("CHARGE", charge, f"of {charge}")
+    keeping.gateway.will_answer(refusal_reply("Invalid operation", "4150"))
+    await keeping.request_action("CHARGE", "10.00", "third")
+    await keeping.pass_time(hours=6)
+    assert keeping.amounts == amounts(authorized="419.50", charged="150.00")
+    assert await problems_of(keeping) == []
+
+
+@pytest.mark.law(7)
+@pytest.mark.parametrize(
+    ("found", "told", "offered"),
+    [
+        (State.SUCCESS, amounts(canceled=TOTAL), []),
+        (State.FAILURE, amounts(authorized=TOTAL), ["CHARGE", "CANCEL"]),
+    ],
+)
+async def test_a_reservation_that_cannot_be_released_is_put_to_staff(
+    reserved_shop: Shop, found: State, told: Amounts, offered: list[str]
+) -> None:
+    """It has lapsed at the bank, and the gateway has no record of that; or the gateway was not ready for it."""
+    shop = reserved_shop
+    shop.gateway.will_answer(refusal_reply("Invalid operation", "4150"))
+    assert (await shop.request_action("CANCEL", TOTAL, "first")).result == "CANCEL_FAILURE"
+    await shop.pass_time(minutes=1)
+    assert [issue.code for issue in await problems_of(shop)] == [IssueCode.RELEASE_IN_DOUBT]
+    assert shop.transaction.actions == []
+    await settle(shop.services, shop.order_id, None, Decision(found, "olena", "seen in the portal"))
+    await shop.pass_time(minutes=1)
+    assert await problems_of(shop) == []
+    assert (shop.amounts, sorted(shop.transaction.actions)) == (told, sorted(offered))
+    assert await look_up_now(shop.services, shop.order_id) is None
+    assert await problems_of(shop) == []
+
+
+@pytest.mark.law(7)
+async def test_a_release_that_is_refused_because_it_was_captured_in_the_portal_is_in_no_doubt(
+    reserved_shop: Shop,
+) -> None:
+    shop = reserved_shop
+    done(shop, "capture", TOTAL)
+    shop.gateway.will_answer(refusal_reply("Invalid operation", "4150"))
+    await shop.request_action("CANCEL", TOTAL, "first")
+    await shop.pass_time(minutes=1)
+    assert shop.amounts == amounts(charged=TOTAL)
+    assert await problems_of(shop) == []
