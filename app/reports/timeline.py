@@ -239,7 +239,7 @@ def _notification_entry(row: StoredNotification, seen: Observation | None, flow:
     if not row.retained:
         content = LazyMessage("something whose content is no longer stored")
     if row.data:
-        content = LazyMessage("something that is not a record of this payment")
+        content = LazyMessage("something that is not a record of this order")
     if seen is not None:
         name, sum_ = operation_name(seen.kind, flow), Money(seen.amount, seen.currency)
         content = LazyMessage("%(what)s %(state)s, %(sum)s", what=name, state=STATES[seen.state], sum=sum_)

@@ -13,7 +13,7 @@ from app.rules.decision_context import DecisionContext, raise_problem
 from app.rules.dialects import keeps_rest
 from app.rules.due import look_up_order_after
 from app.rules.issues import Issue, IssueCode
-from app.rules.labels import PAYOUT
+from app.rules.labels import what_of
 from app.rules.mapper import Observation, largest_payer_fee
 from app.rules.observation import is_ours, reference_of_external_operation
 from app.rules.problems import Cause, cause_of_mismatch, clear_problem, has_unended_problem
@@ -121,7 +121,7 @@ def flag_made_after_all(aggregate: PaymentAggregate, operation: Operation, now: 
     if not repeated or is_overdrawn(aggregate.payment.flow, aggregate.operations):
         return
     amount = Money(operation.amount, operation.currency)
-    issue = Issue(IssueCode.MADE_AFTER_ALL, what=PAYOUT if is_payout else operation.kind, sum=amount)
+    issue = Issue(IssueCode.MADE_AFTER_ALL, what=what_of(aggregate.payment.flow, operation.kind), sum=amount)
     raise_problem(aggregate, issue, now, cause=cause_of_mismatch(issue, operation.id, operation.operation_id or ""))
 
 
@@ -131,12 +131,11 @@ def flag_unknown_status(aggregate: PaymentAggregate, operation: Operation, seen:
     What a refund, release or dispute does to the status of the payment's own record is not shown by the interface: a
     payment of which nothing is left may have any.
     """
-    is_payout = aggregate.payment.flow is Flow.PAYOUT and operation.kind is Kind.CREATE
     if seen.unknown_status is None or operation.state is not State.SUCCESS:
         return
     if operation.kind in {Kind.CREATE, Kind.CAPTURE} and not _is_something_left(aggregate):
         return
-    what, amount = PAYOUT if is_payout else operation.kind, Money(operation.amount, operation.currency)
+    what, amount = what_of(aggregate.payment.flow, operation.kind), Money(operation.amount, operation.currency)
     issue = Issue(IssueCode.UNKNOWN_STATUS, what=what, sum=amount, word=Verbatim(seen.unknown_status))
     raise_problem(aggregate, issue, now, cause=cause_of_mismatch(issue, operation.id, operation.operation_id or ""))
 

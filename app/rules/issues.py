@@ -186,7 +186,7 @@ _TEXTS: Mapping[IssueCode, str] = {
         "address is wrong."
     ),
     IssueCode.OTHER_POINT_OF_SALE: gettext_noop(
-        "The gateway reports a different point of sale (%(pos_id)s) from the one where this payment was made."
+        "The gateway reports a different point of sale (%(pos_id)s) from the one that was asked."
     ),
     IssueCode.OTHER_ORDER: gettext_noop(
         "The gateway reports a different order (%(order)s) from the one that was looked up."
@@ -195,10 +195,8 @@ _TEXTS: Mapping[IssueCode, str] = {
         "The gateway reports a %(what)s of %(sum)s of another payment (%(payment)s), which is neither this one nor a "
         "later charge of its subscription. It is booked nowhere: check it in the merchant portal."
     ),
-    IssueCode.OTHER_CURRENCY: gettext_noop("The gateway reports %(sum)s, but the payment is in %(currency)s."),
-    IssueCode.OTHER_FLOW: gettext_noop(
-        "The gateway reports a payment of type %(seen)s, but it was created as %(asked)s."
-    ),
+    IssueCode.OTHER_CURRENCY: gettext_noop("The gateway reports %(sum)s, but an amount in %(currency)s was requested."),
+    IssueCode.OTHER_FLOW: gettext_noop("The gateway reports the type %(seen)s, but it was created as %(asked)s."),
     IssueCode.OTHER_AMOUNT: gettext_noop("The gateway reports %(sum)s, but %(asked)s was requested."),
     IssueCode.OTHER_CARD: gettext_noop(
         "The gateway reports the card %(seen)s, but the payout was requested to %(asked)s: compare it with the "
@@ -207,7 +205,7 @@ _TEXTS: Mapping[IssueCode, str] = {
     IssueCode.INVALID_AMOUNT: gettext_noop("The gateway reports %(sum)s, which is not a valid amount."),
     IssueCode.PAID_IN_OTHER_CURRENCY: gettext_noop("The shopper paid %(sum)s, but the payment is in %(currency)s."),
     IssueCode.FAILED_AFTER_SUCCESS: gettext_noop(
-        "The gateway first reported success and now reports failure: compare this payment with the merchant portal."
+        "The gateway first reported success and now reports failure: compare it with the merchant portal."
     ),
     IssueCode.MADE_AFTER_ALL: gettext_noop(
         "A %(what)s of %(sum)s had failed, and was made after all: if it was requested again, it was made twice."
@@ -233,13 +231,12 @@ _TEXTS: Mapping[IssueCode, str] = {
         "know this status, and changes nothing: compare it with the merchant portal."
     ),
     IssueCode.OVERDRAWN: gettext_noop(
-        "The %(what)s of %(sum)s was carried out, although this payment had not enough left for it: compare this "
-        "payment with the merchant portal."
+        "The %(what)s of %(sum)s was carried out, although there was not enough left for it: compare it with the "
+        "merchant portal."
     ),
     IssueCode.MORE_THAN_LEFT: gettext_noop(
-        "The gateway reports a %(what)s of %(sum)s that was not requested here, and this payment had not enough left "
-        "for it: nothing of it is reported to Saleor. Compare this payment with the merchant portal, and settle the "
-        "%(what)s by hand."
+        "The gateway reports a %(what)s of %(sum)s that was not requested here, and there was not enough left for it: "
+        "nothing of it is booked. Compare it with the merchant portal, and settle the %(what)s by hand."
     ),
     IssueCode.ROUNDED_BY_SALEOR: gettext_noop(
         "The gateway reports a %(what)s of %(sum)s, but amounts in this currency have no decimals in Saleor, which may "
@@ -263,11 +260,11 @@ _TEXTS: Mapping[IssueCode, str] = {
         "it already: nothing more is refunded. Correct the difference by another refund, if it is owed."
     ),
     IssueCode.UNREADABLE_RECORDS: gettext_noop(
-        "The gateway shows operations of this payment that the app cannot read, so money may have moved without the "
-        "app knowing. Compare this payment with the merchant portal."
+        "The gateway shows operations of this order that the app cannot read, so money may have moved without the "
+        "app knowing. Compare the order with the merchant portal."
     ),
     IssueCode.MORE_MISMATCHES: gettext_noop(
-        "The gateway reports more mismatches than are listed here: check the payment in the merchant portal."
+        "The gateway reports more mismatches than are listed here: check the order in the merchant portal."
     ),
     IssueCode.NOT_DECRYPTED: gettext_noop(
         "A notification from the gateway cannot be decrypted: the secret key it was encrypted with is not in the key "
@@ -280,7 +277,7 @@ _TEXTS: Mapping[IssueCode, str] = {
     ),
     IssueCode.OUTCOME_UNKNOWN: gettext_noop(
         "Since %(since)s the outcome of the %(what)s of %(sum)s has been unknown. The app keeps asking the "
-        "gateway; compare this payment with the merchant portal."
+        "gateway; compare it with the merchant portal."
     ),
     IssueCode.EVENT_REFUSED: gettext_noop(
         "Saleor refused to record %(type)s of %(sum)s (%(code)s): its records differ from the gateway's "
@@ -338,36 +335,36 @@ _TEXTS: Mapping[IssueCode, str] = {
         "customer, or correct the order."
     ),
     IssueCode.RECORDED_AMOUNT: gettext_noop(
-        "The gateway's records have a %(what)s of %(said)s where ours have %(ours)s. Compare this payment "
-        "with the merchant portal."
+        "The gateway's records have a %(what)s of %(said)s where ours have %(ours)s. Compare it with the "
+        "merchant portal."
     ),
     IssueCode.RECORDED_STATE: gettext_noop(
         "According to the gateway's records, the %(what)s of %(said)s %(theirs)s; according to ours, it "
-        "%(ours)s. Compare this payment with the merchant portal."
+        "%(ours)s. Compare it with the merchant portal."
     ),
     IssueCode.RECORDED_RECEIVER: gettext_noop(
         "The gateway's records divide the %(what)s of %(said)s among other sub-merchants, or in another way, "
-        "than was requested. Compare this payment with the merchant portal."
+        "than was requested. Compare it with the merchant portal."
     ),
     IssueCode.RECORDED_CURRENCY: gettext_noop(
-        "The gateway's records have a %(what)s of %(said)s in a currency other than the payment's. Compare it "
-        "with the merchant portal."
+        "The gateway's records have a %(what)s of %(said)s in a currency other than the requested one. "
+        "Compare it with the merchant portal."
     ),
     IssueCode.RECORD_NOT_IN_SALEOR: gettext_noop(
         "Saleor does not know of the %(what)s of %(said)s in the gateway's records. Compare this payment with "
         "the order in Saleor."
     ),
     IssueCode.RECORD_NOT_SHOWN: gettext_noop(
-        "The gateway's records have a %(what)s of %(said)s that its response about this payment does not show. "
-        "Compare the payment with the merchant portal."
+        "The gateway's records have a %(what)s of %(said)s that its response about this order does not show. "
+        "Compare the order with the merchant portal."
     ),
     IssueCode.RECORD_UNREADABLE: gettext_noop(
-        "The gateway's records have a line about this payment that the app cannot read. Compare it with the "
+        "The gateway's records have a line about this order that the app cannot read. Compare it with the "
         "merchant portal."
     ),
     IssueCode.RECORD_MISSING: gettext_noop(
         "The gateway's records have no trace of the %(what)s of %(sum)s, which succeeded according to ours. "
-        "Compare this payment with the merchant portal."
+        "Compare it with the merchant portal."
     ),
     IssueCode.REGISTER_NOT_READY: gettext_noop("The gateway is still preparing the register."),
     IssueCode.REGISTER_LATE: gettext_noop("The gateway did not prepare the register in time."),

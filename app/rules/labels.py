@@ -1,6 +1,6 @@
 """The labels of operations and their states, for use in the middle of a sentence."""
 
-from app.core.vocabulary import Kind, State
+from app.core.vocabulary import Flow, Kind, State
 from app.i18n.messages import LazyMessage
 
 NAMES = {
@@ -24,3 +24,8 @@ STATES = {
     State.FAILURE: LazyMessage("failed"),
 }
 ENDS = {State.SUCCESS: LazyMessage("success"), State.FAILURE: LazyMessage("failure")}
+
+
+def what_of(flow: Flow, kind: Kind) -> LazyMessage | Kind:
+    """Return what an issue is about: the kind of the operation, or that it is the payout itself."""
+    return PAYOUT if flow is Flow.PAYOUT and kind is Kind.CREATE else kind

@@ -119,7 +119,7 @@ class TestAReleaseOfAPart:
         assert reserved_shop.amounts == amounts(authorized="469.50", canceled="100.00")
         assert await problems(reserved_shop) == (
             "The gateway's records have a release of 100.00 UAH where ours have 569.50 UAH. "
-            "Compare this payment with the merchant portal."
+            "Compare it with the merchant portal."
         )
         await in_the_portal(reserved_shop, method, "469.50", "rest")
         assert reserved_shop.amounts.authorized == 0
@@ -219,8 +219,8 @@ class TestWhatComesInAnotherOrder:
         await in_the_portal(paid_shop, "refund", "300.00", "ours")
         assert paid_shop.amounts == amounts(charged="-130.50", refunded="700.00")
         assert await problems(paid_shop) == (
-            "The refund of 300.00 UAH was carried out, although this payment had not enough left for it: "
-            "compare this payment with the merchant portal."
+            "The refund of 300.00 UAH was carried out, although there was not enough left for it: "
+            "compare it with the merchant portal."
         )
 
 

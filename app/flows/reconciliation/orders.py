@@ -236,7 +236,8 @@ async def _still_differs(look_ups: LookUps, payment: PaymentAggregate, differenc
 async def _escalate_to_staff(services: Services, payment: PaymentAggregate, difference: Difference) -> DiscrepancyState:
     """Raise a problem of the payment, unless it already has one for the same cause (laws of money, 13)."""
     is_untold = difference.kind is DiscrepancyKind.UNTOLD
-    found = DifferenceFound(_cause(payment, difference), issue_of(difference), is_untold, services.now())
+    issue = issue_of(difference, payment.payment.flow)
+    found = DifferenceFound(_cause(payment, difference), issue, is_untold, services.now())
     await services.payments.record(ById(row_id_of(payment.payment)), found)
     log.warning("books differ", payment=payment.payment.order_id, kind=difference.kind.value)
     return DiscrepancyState.TO_PEOPLE

@@ -15,6 +15,7 @@ from app.rules.decision_context import DecisionContext, raise_problem
 from app.rules.decisions.gateway_call import abandon_page
 from app.rules.due import end_look_ups, make_due, plan_another_look_up, start_call
 from app.rules.issues import Issue, IssueCode
+from app.rules.labels import what_of
 from app.rules.observation import Observations
 from app.rules.page_cancellation import (
     advance_closing,
@@ -189,7 +190,7 @@ def _conclude_from_silence(
             message = gettext_noop("The gateway has no record of it: nothing was charged or changed")
             conclude(aggregate, operation, State.FAILURE, context, message=message, inferred=True)
         elif operation.state is State.INTENT:
-            message = gettext_noop("The outcome is not yet known: the payment is being looked up")
+            message = gettext_noop("The outcome is not yet known: it is being looked up")
             conclude(aggregate, operation, State.UNKNOWN, context, message=message)
     elif operation.state is State.INIT:  # a page: whatever else is in this state the gateway has reported
         ends = payment.expires_at
@@ -276,7 +277,9 @@ def _flag_overdue(aggregate: PaymentAggregate, operation: Operation, context: De
     if not awaited or not context.schedule.is_overdue(since, context.now):
         return
     amount = Money(operation.amount, operation.currency)
-    issue = Issue(IssueCode.OUTCOME_UNKNOWN, since=since, what=operation.kind, sum=amount)
+    issue = Issue(
+        IssueCode.OUTCOME_UNKNOWN, since=since, what=what_of(aggregate.payment.flow, operation.kind), sum=amount
+    )
     raise_problem(aggregate, issue, context.now, cause=cause_of_overdue_operation(operation))
 
 

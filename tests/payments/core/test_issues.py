@@ -10,9 +10,11 @@ from app.core.alerts import AlertKind
 from app.core.payment import Payment, Problem
 from app.core.vocabulary import Flow, Kind, State
 from app.i18n.messages import LazyMessage, Money, Verbatim
+from app.i18n.translation import translation
 from app.rules import issues
 from app.rules.decision_context import raise_problem
 from app.rules.issues import Issue, IssueCode, IssueFact, issue_from_json
+from app.rules.labels import what_of
 from app.rules.problems import acknowledge, add_problem, cause_of_mismatch, open_problems
 from app.rules.stored_issues import is_stored, stored_message
 from tests.payments.aggregates import NOON, an_aggregate
@@ -45,6 +47,27 @@ def test_every_code_has_a_sentence_and_survives_the_database(code: IssueCode) ->
     assert issue_from_json(stored) == issue
     assert stored_message(stored) == issue.message
     assert LazyMessage.from_json(stored) == issue.message  # as the version before reads it
+
+
+OF_PAYOUTS = (
+    *(IssueCode.OTHER_POINT_OF_SALE, IssueCode.OTHER_ORDER, IssueCode.OTHER_CURRENCY, IssueCode.OTHER_FLOW),
+    *(IssueCode.OTHER_AMOUNT, IssueCode.OTHER_CARD, IssueCode.INVALID_AMOUNT, IssueCode.MORE_THAN_LEFT),
+    *(IssueCode.FAILED_AFTER_SUCCESS, IssueCode.MADE_AFTER_ALL, IssueCode.SECOND_PAYOUT, IssueCode.UNEXPLAINED_MONEY),
+    *(IssueCode.UNEXPLAINED_STATUS, IssueCode.UNKNOWN_STATUS, IssueCode.OVERDRAWN, IssueCode.UNREADABLE_RECORDS),
+    *(IssueCode.MORE_MISMATCHES, IssueCode.NOT_DECRYPTED, IssueCode.OUTCOME_UNKNOWN, IssueCode.RECORDED_AMOUNT),
+    *(IssueCode.RECORDED_STATE, IssueCode.RECORDED_CURRENCY, IssueCode.RECORD_NOT_SHOWN, IssueCode.RECORD_UNREADABLE),
+    IssueCode.RECORD_MISSING,
+)
+"""What payments and payouts have in common."""
+
+
+@pytest.mark.parametrize("language", ["en", "uk"])
+@pytest.mark.parametrize("code", OF_PAYOUTS)
+def test_what_payouts_can_have_too_calls_none_a_payment(code: IssueCode, language: str) -> None:
+    facts = {name: what_of(Flow.PAYOUT, Kind.CREATE) if name == "what" else fact for name, fact in FACTS.items()}
+    named = {name: facts[name] for name in complete(code).facts}
+    said = translation(language).plain_text(Issue(code, **named).message).lower()
+    assert not any(word in said for word in ("payment", "платіж", "платеж", "shopper", "покуп"))
 
 
 def test_what_the_gateway_says_is_quoted_where_the_sentence_has_no_place_for_it() -> None:

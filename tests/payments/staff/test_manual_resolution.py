@@ -138,7 +138,7 @@ async def test_more_than_there_was_is_shown_to_staff_also_when_it_is_settled_by_
     await by_hand(shop, State.SUCCESS, row_id=(await shop.operation(kind)).id)
     await shop.pass_time(days=2)
     said = problem_text((await shop.aggregate()).payment) or ""
-    assert f"The {name} of 400.00 UAH was carried out, although this payment had not enough left for it" in said
+    assert f"The {name} of 400.00 UAH was carried out, although there was not enough left for it" in said
 
 
 @pytest.mark.law(8)

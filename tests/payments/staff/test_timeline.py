@@ -227,7 +227,7 @@ def test_a_concluded_payment_waits_for_nothing() -> None:
 
 def test_a_notification_that_cannot_be_read_is_told_too() -> None:
     words = told(timeline(aggregate(), [notification(data="bm8ganNvbg")]))
-    assert "gateway: notifies: something that is not a record of this payment" in words
+    assert "gateway: notifies: something that is not a record of this order" in words
 
 
 @given(

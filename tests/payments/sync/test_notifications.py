@@ -274,9 +274,9 @@ class TestTrustThenCompare:
         ("wrong", "words"),
         [
             ({"amount": Decimal("569.49")}, "569.49 UAH, but 569.50 UAH was requested"),
-            ({"currency": "USD"}, "569.50 USD, but the payment is in UAH"),
+            ({"currency": "USD"}, "569.50 USD, but an amount in UAH was requested"),
             ({"pos_id": "9d6f1a2e-0000-4f6f-9c2c-1f6f0f1d3a11"}, "a different point of sale"),
-            ({"method": "auth"}, "a payment of type AUTHORIZATION, but it was created as CHARGE"),
+            ({"method": "auth"}, "the type AUTHORIZATION, but it was created as CHARGE"),
             ({"processed_amount": Decimal("569.505")}, "not a valid amount"),
             ({"processed_amount": Decimal("569.50"), "processed_currency": "USD"}, "paid 569.50 USD"),
         ],

@@ -40,7 +40,7 @@ MAX_LINES = 200
 """The maximum number of lines of a period that a page shows; the register has all of them."""
 
 _LOOKED_UP = gettext_noop(
-    "The gateway responded. Its records are shown below, and what they say about this payment has been recorded."
+    "The gateway responded. Its records are shown below, and what they say about this order has been recorded."
 )
 _GATEWAY_UNREACHABLE = gettext_noop("The request to the gateway failed. Try again in a minute.")
 _NOT_OFFERED = gettext_noop("This is not one of the available options. Reload the page.")
