@@ -91,12 +91,14 @@ def money(
         run_until_interrupted(sheets.write_sheet(money_batches(found, grouping, style), form, style))
         return
     chosen = by or GroupBy.DAY
-    rows = found.rows(chosen)
+    rows = found.rows_and_trials(chosen)
     if as_json:
         show_json(_to_json(found, books, chosen, rows))
         return
     if rows:
-        _print_rows(found, chosen, found.rows_and_trials(chosen))
+        _print_rows(found, chosen, rows)
+    elif chosen is GroupBy.RECEIVER and found.ours:
+        print_line("Nothing of this money belongs to sub-merchants.")
     else:
         print_line("Nothing was charged, refunded or charged back.")
     _print_books(found, books)
@@ -175,7 +177,9 @@ def _spans(days: Sequence[date]) -> str:
     return ", ".join(" to ".join(map(str, span)) for span in spans)
 
 
-def _to_json(found: MoneyReport, books: BooksComparison, by: GroupBy, rows: Sequence[Row]) -> dict[str, object]:
+def _to_json(
+    found: MoneyReport, books: BooksComparison, by: GroupBy, rows: Sequence[tuple[Row, bool]]
+) -> dict[str, object]:
     return {
         "from": str(found.days.first),
         "to": str(found.days.last),
@@ -184,7 +188,8 @@ def _to_json(found: MoneyReport, books: BooksComparison, by: GroupBy, rows: Sequ
         "checked_at": None if books.compared is None else moment(books.compared.checked_at),
         "differences": books.differences,
         "not_compared": [str(day) for day in found.not_compared],
-        "rows": [_row_to_json(found, by, row) for row in rows],
+        "rows": [_row_to_json(found, by, row) for row, is_trial in rows if not is_trial],
+        "trials": [_row_to_json(found, by, row) for row, is_trial in rows if is_trial],
     }
 
 

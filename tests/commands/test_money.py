@@ -93,7 +93,10 @@ async def test_trials_are_apart(shell: Shell, services: Services, account: Merch
     said = (await shell(*period, "--by", "currency")).out
     assert "200.00" not in said
     assert "UAH, trials" in said
-    assert (await shell(*period, "--by", "currency", "--json")).json["rows"][0]["ours"]["charged"] == 200
+    for by, expected in (("day", [100, 100]), ("currency", [100, 100]), ("receiver", [])):
+        told = (await shell(*period, "--by", by, "--json")).json
+        assert [row["ours"]["charged"] for row in (*told["rows"], *told["trials"])] == expected
+    assert "Nothing of this money belongs to sub-merchants." in (await shell(*period, "--by", "receiver")).out
     lines = list(csv.DictReader((await shell("payments", "list", "--csv")).out.splitlines()))
     assert sorted(line["Trial"] for line in lines) == ["", "Trial"]
 
