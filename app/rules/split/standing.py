@@ -62,17 +62,9 @@ def unclaimed_shares(aggregate: PaymentAggregate, *, besides: Operation | None =
 
     What was captured elsewhere, without shares that are known, counts in proportion.
     """
-    left = dict(allocated_shares(aggregate))
-    for capture in aggregate.operations:
-        if (
-            capture.kind is not Kind.CAPTURE
-            or capture.has_surely_failed
-            or capture is besides
-            or not any(left.values())
-        ):
-            continue
-        taken = _recorded_shares(capture) or divide_capture(capture.amount, left, capture.currency)
-        left = {who: share - taken.get(who, Decimal()) for who, share in left.items()}
+    left = allocated_shares(aggregate)
+    for capture in _captures(aggregate, besides):
+        left = _without(left, capture.shares)
     return left
 
 
@@ -114,16 +106,26 @@ def _received_parts(aggregate: PaymentAggregate) -> Iterator[OperationShares]:
     create = aggregate.create
     if create.state is not State.SUCCESS:
         return
-    whole = allocated_shares(aggregate)
     if aggregate.payment.flow is Flow.CHARGE:
-        yield OperationShares(create, whole, known=bool(_recorded_shares(create)))
+        yield OperationShares(create, allocated_shares(aggregate), known=bool(_recorded_shares(create)))
         return
+    yield from (capture for capture in _captures(aggregate) if capture.operation.state is State.SUCCESS)
+
+
+def _captures(aggregate: PaymentAggregate, besides: Operation | None = None) -> Iterator[OperationShares]:
+    """Yield the captures that have not failed; what others captured is divided by what those before it have left."""
+    whole = left = allocated_shares(aggregate)
     for operation in aggregate.operations:
-        if operation.kind is Kind.CAPTURE and operation.state is State.SUCCESS:
-            shares = _recorded_shares(operation)
-            yield OperationShares(
-                operation, shares or divide_capture(operation.amount, whole, operation.currency), known=bool(shares)
-            )
+        if operation.kind is not Kind.CAPTURE or operation.has_surely_failed or operation is besides:
+            continue
+        recorded = _recorded_shares(operation)
+        shares = recorded or divide_capture(operation.amount, left or whole, operation.currency)
+        yield OperationShares(operation, shares, known=bool(recorded))
+        left = _without(left, shares)
+
+
+def _without(left: Shares, taken: Shares) -> Shares:
+    return {who: rest for who, share in left.items() if (rest := share - taken.get(who, Decimal())) > 0}
 
 
 def _recorded_shares(operation: Operation) -> Shares:
