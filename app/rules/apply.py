@@ -16,7 +16,7 @@ from app.rules.disputes import flag_disputes_paid_back_twice, report_dispute, re
 from app.rules.due import end_look_ups, look_up_order_after, make_due, plan_look_up
 from app.rules.external_operations import (
     amount_left_for,
-    clear_overdrawn_by_others,
+    clear_overdrawn,
     clear_partial_release,
     flag_made_after_all,
     flag_other_payment,
@@ -93,7 +93,7 @@ def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observatio
     report_returned_money(aggregate, context)
     correct_released_rest(aggregate, context)
     report_released_rest(aggregate, context)
-    clear_overdrawn_by_others(aggregate, context.now)
+    clear_overdrawn(aggregate, context.now)
     clear_partial_release(aggregate, context.now)
     conclude_cancellations(aggregate, context)
     for operation, seen in repeated:  # last: what has given a payment back may explain its status

@@ -186,7 +186,7 @@ def is_overdrawn(flow: Flow, operations: Sequence[Operation]) -> bool:
         if operation.kind in {Kind.CAPTURE, Kind.VOID} and operation.state is State.SUCCESS
     ]
     is_overused = sum((use.amount for use in uses), ZERO) > now.authorized
-    refunds = _sum_of(operations, Kind.REFUND, _counts)
+    refunds = _sum_of(operations, Kind.REFUND, lambda each: _counts(each) and each.state is not State.WAITING)
     return refunds > now.charged or is_overused or any(charge.refunded > charge.charged for charge in now.recurring)
 
 

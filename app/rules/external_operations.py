@@ -189,12 +189,12 @@ def flag_overdrawn_by_others(aggregate: PaymentAggregate, now: datetime) -> None
         flag_overdrawn(aggregate, operation, now)
 
 
-def clear_overdrawn_by_others(aggregate: PaymentAggregate, now: datetime) -> None:
-    """End the problem with what others did: the gateway has reported late where the money for it came from."""
+def clear_overdrawn(aggregate: PaymentAggregate, now: datetime) -> None:
+    """End the problem: the gateway has reported late where the money came from, or that something else failed."""
     if not aggregate.payment.has_problems or is_overdrawn(aggregate.payment.flow, aggregate.operations):
         return
     for operation in aggregate.operations:
-        if operation.kind in _COMPARED and not is_ours(operation):
+        if operation.kind in _COMPARED:
             clear_problem(aggregate.payment, _overdrawing(operation)[1], now)
 
 

@@ -12,6 +12,7 @@ from app.rules.apply import apply, conclude
 from app.rules.balance import balance
 from app.rules.call_errors import report_to_staff
 from app.rules.decision_context import DecisionContext, raise_problem
+from app.rules.decisions.action import step_for
 from app.rules.decisions.gateway_call import abandon_page
 from app.rules.due import end_look_ups, make_due, plan_another_look_up, start_call
 from app.rules.issues import Issue, IssueCode
@@ -35,6 +36,7 @@ from app.rules.requests.operation import is_full_refund
 from app.rules.split.planning import recompute_shares, requested_shares
 from app.rules.whole_order import apply_whole_order
 from gateway_client.errors import GatewayError
+from saleor_app_sdk.responses import AvailableAction
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +137,7 @@ class TurnCame(Fact["PaymentAggregate | None"]):
             make_due(operation, context.now + context.schedule.longest_pause)
             return None
         try:
+            _check_refund(aggregate, operation)
             recompute_shares(aggregate, operation)
         except RefusalError as refusal:
             conclude(aggregate, operation, State.FAILURE, context, message=refusal.message)
@@ -156,6 +159,14 @@ class ExpectationChanged(Fact[None]):
         create = aggregate.create
         if has_mismatch(aggregate.payment) and not create.state.final and create.next_poll_at is None:
             make_due(create, self.now)
+
+
+def _check_refund(aggregate: PaymentAggregate, operation: Operation) -> None:
+    """Raise RefusalError for a refund of more than is left: others may have refunded while it waited."""
+    before = [known for known in aggregate.operations if known is not operation and known.state is not State.WAITING]
+    current = balance(aggregate.payment.flow, before)
+    if operation.kind is Kind.REFUND and not current.in_doubt:
+        step_for(AvailableAction.REFUND, operation.amount, current, charge_id=operation.charge_id)
 
 
 def _update_whole(aggregate: PaymentAggregate, operation: Operation, reserved: Decimal) -> None:

@@ -218,3 +218,47 @@ class TestOneLookAfterEach:
         assert paid_shop.gateway.polls == polls
         assert (await paid_shop.operation(Kind.REFUND)).next_poll_at is None
         assert problem_text((await paid_shop.aggregate()).payment) is None  # what came of it is known
+
+
+class TestWhileOneWaitsForItsTurn:
+    """Two members of staff refund in the same second, one here and one in Saleor, and a third one in the portal."""
+
+    @pytest.fixture
+    async def refunds(self, paid_shop: Shop) -> Shop:
+        """A shop where 300.00 are refunded, 200.00 wait for that, and 200.00 are refunded in the portal meanwhile."""
+        shop, name = paid_shop, paid_shop.order_id
+        shop.gateway.will_answer(json_reply(operation("refund", name, "300.00", "pending", operation_id="first")))
+        await shop.request_action("REFUND", "300.00", "one")
+        assert (await shop.request_action("REFUND", "200.00", "two")).result is None
+        await shop.notify(operation("refund", name, "200.00", operation_id="portal"))
+        await shop.notify(operation("refund", name, "300.00", operation_id="first"))
+        await shop.pass_time(minutes=10)
+        return shop
+
+    @pytest.mark.law(3)
+    async def test_a_refund_of_more_than_is_left_now_is_not_sent(self, refunds: Shop) -> None:
+        assert refunds.gateway.calls == ["refund"]
+        assert refunds.amounts == amounts(charged="69.50", refunded="500.00")
+        refused = await refunds.operation(Kind.REFUND, 1)
+        assert (refused.state, "69.50 UAH" in (refused.message or "")) == (State.FAILURE, True)
+        assert refunds.saleor.reported_types.count("REFUND_FAILURE") == 1
+        assert refunds.transaction.actions == ["REFUND"]
+
+    @pytest.mark.law(8)
+    async def test_what_only_waited_has_overdrawn_nothing(self, refunds: Shop) -> None:
+        assert problem_text((await refunds.aggregate()).payment) is None
+
+
+@pytest.mark.law(8)
+async def test_too_much_beside_a_refund_that_fails_then_is_no_problem_any_more(paid_shop: Shop) -> None:
+    shop, name = paid_shop, paid_shop.order_id
+    shop.gateway.will_answer(json_reply(operation("refund", name, "300.00", "pending", operation_id="ours")))
+    await shop.request_action("REFUND", "300.00", "one")
+    await shop.notify(operation("refund", name, "400.00", "pending", operation_id="portal"))
+    await shop.notify(operation("refund", name, "300.00", operation_id="ours"))
+    await shop.pass_time(minutes=10)
+    assert "not enough left for it" in (problem_text((await shop.aggregate()).payment) or "")
+    await shop.notify(operation("refund", name, "400.00", "failure", operation_id="portal"))
+    await shop.pass_time(minutes=10)
+    assert shop.amounts == amounts(charged="269.50", refunded="300.00")
+    assert problem_text((await shop.aggregate()).payment) is None

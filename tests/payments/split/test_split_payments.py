@@ -210,7 +210,7 @@ class TestWaiting:
         await sold.pass_time(minutes=30)
         second = await sold.operation(Kind.REFUND, 1)
         assert second.state is State.FAILURE
-        assert "69.50 UAH of it left" in (second.message or "")
+        assert "Refund at most 69.50 UAH" in (second.message or "")
         assert sold.gateway.calls == ["refund"]
         assert "REFUND_FAILURE" in sold.saleor.reported_types
 
