@@ -1,5 +1,6 @@
 """Merchant accounts and the routes from Saleor's channels to them. Secrets are opened only on request."""
 
+import hmac
 import secrets
 import string
 from collections.abc import Callable, Mapping, Sequence, Set
@@ -25,7 +26,7 @@ from app.store.sealed_column import SealedColumn
 from app.store.summed_days import store_empty_days
 from app.store.tables import ChannelRoute, MerchantAccount, Notification, Payment
 from app.store.ttl_cache import TtlCache
-from app.store.vault import Vault
+from app.store.vault import Vault, VaultError
 
 _ID_ALPHABET = string.ascii_lowercase + string.digits
 _ID_LENGTH = 12
@@ -207,12 +208,27 @@ class AccountRepository:
             if endpoints_key is not None:
                 row.endpoints_key_sealed = self._seal(endpoints_key, account_id, "endpoints_key")
             if api_secret is not None:
-                row.previous_api_secret_sealed = row.api_secret_sealed if grace else None
-                row.previous_api_secret_until = self._now() + grace if grace else None
-                row.api_secret_sealed = self._seal(api_secret, account_id, "api_secret")
+                self._replace_api_secret(row, api_secret, grace)
             row.updated_at = self._now()
         self._cache.invalidate()
         return row
+
+    def _replace_api_secret(self, row: MerchantAccount, api_secret: str, grace: timedelta) -> None:
+        """Replace the API secret; the same one again neither lengthens nor ends the grace of the one before it."""
+        if not grace:
+            row.previous_api_secret_sealed = row.previous_api_secret_until = None
+        elif not self._is_api_secret(row, api_secret):
+            row.previous_api_secret_sealed = row.api_secret_sealed
+            row.previous_api_secret_until = self._now() + grace
+        row.api_secret_sealed = self._seal(api_secret, row.id, "api_secret")
+
+    def _is_api_secret(self, row: MerchantAccount, api_secret: str) -> bool:
+        try:
+            return hmac.compare_digest(
+                self._open(row.api_secret_sealed, row.id, "api_secret").encode(), api_secret.encode()
+            )
+        except VaultError:
+            return False  # no key opens it
 
     async def revoke_previous_secret(self, account_id: str) -> MerchantAccount:
         """Stop accepting notifications that were signed with the replaced API secret. Raises AccountError."""

@@ -119,6 +119,20 @@ async def test_the_old_secret_verifies_nothing_after_its_grace(
     assert accounts.keys(changed).previous_api_secret is None
 
 
+async def test_the_same_secret_again_leaves_the_old_one_its_grace(
+    accounts: AccountRepository, account: MerchantAccount, clock: Clock
+) -> None:
+    """All keys are entered once more because another one of them was wrong: notifications are still on their way."""
+    changed = await accounts.change_keys(account.id, api_key="mistyped", api_secret="second")
+    until = changed.previous_api_secret_until
+    clock.forward(hours=1)
+    changed = await accounts.change_keys(account.id, api_key="correct", api_secret="second")
+    assert accounts.keys(changed) == AccountKeys("correct", "second", "the-endpoints-key", "the-api-secret")
+    assert changed.previous_api_secret_until == until
+    changed = await accounts.change_keys(account.id, api_secret="second", grace=timedelta(0))
+    assert accounts.keys(changed).previous_api_secret is None
+
+
 @pytest.mark.threat("leaked-key")
 async def test_a_secret_that_has_leaked_is_given_no_grace(
     database: Database, accounts: AccountRepository, account: MerchantAccount
