@@ -35,11 +35,12 @@ def report_dispute(aggregate: PaymentAggregate, operation: Operation, context: D
         message = _message(operation, returned=taken < reported)
         difference = abs(taken - reported)
         report_operation(aggregate, operation, kind, context, amount=difference, message=message, reference=reference)
+    is_payout = aggregate.payment.flow is Flow.PAYOUT  # what comes back of it, the store gets
     lost = cause_of_dispute(operation, lost=True)
     if taken != reported:
         clear_problem(aggregate.payment, lost, context.now)  # of the turn before
     if operation.state is State.SUCCESS:
-        issue = Issue(IssueCode.DISPUTE_LOST, sum=amount)
+        issue = Issue(IssueCode.DISPUTE_OF_PAYOUT if is_payout else IssueCode.DISPUTE_LOST, sum=amount)
         aggregate.link(raise_problem(aggregate, issue, context.now, cause=lost), operation)
         _flag_paid_back_twice(aggregate, operation, context)
         return
@@ -50,7 +51,7 @@ def report_dispute(aggregate: PaymentAggregate, operation: Operation, context: D
         return
     actions = [action.value for action in balance(aggregate.payment.flow, aggregate.operations).actions]
     cause = cause_of_dispute(operation, lost=False)
-    issue = Issue(IssueCode.DISPUTE_OPEN, sum=amount)
+    issue = Issue(IssueCode.DISPUTE_OF_PAYOUT if is_payout else IssueCode.DISPUTE_OPEN, sum=amount)
     aggregate.link(raise_problem(aggregate, issue, context.now, cause=cause, actions=actions), operation)
 
 

@@ -60,6 +60,7 @@ class IssueCode(StrEnum):
     # Disputes
     DISPUTE_OPEN = "dispute_open"
     DISPUTE_LOST = "dispute_lost"
+    DISPUTE_OF_PAYOUT = "dispute_of_payout"
     PAID_BACK_TWICE = "paid_back_twice"
     # Money and order
     PAID_TWICE = "paid_twice"
@@ -290,6 +291,10 @@ _TEXTS: Mapping[IssueCode, str] = {
     IssueCode.DISPUTE_LOST: gettext_noop(
         "After a dispute, the payer's bank took back %(sum)s of this payment, and this is reported to "
         "Saleor. Do not refund it too."
+    ),
+    IssueCode.DISPUTE_OF_PAYOUT: gettext_noop(
+        "The gateway reports a dispute over %(sum)s of this payout; if it succeeds, that sum counts as returned. "
+        "Compare the payout with the merchant portal."
     ),
     IssueCode.PAID_BACK_TWICE: gettext_noop(
         "The payer gets more back than was charged: %(refunded)s was or is being refunded, and the bank took "

@@ -172,13 +172,16 @@ def normalize_observation(aggregate: PaymentAggregate, seen: Observation) -> Obs
     """Return an observation in the form in which this payment records it, and update the payment's subscription.
 
     A direct payment has no page on which its shopper could pay later: the gateway processes it from the start. A later
-    charge of a subscription has the same order id as the payment that began it, and becomes a kind of its own.
+    charge of a subscription has the same order id as the payment that began it, and becomes a kind of its own. A payout
+    has no shopper who could do anything.
     """
     update_subscription(aggregate.payment, seen.subscription)
     if seen.kind is Kind.RECURRING and find_later_charge(aggregate, seen.details.payment_id) is not None:
         return replace(seen, gateway_id=seen.details.payment_id or "")  # as an operation that names its payment
     if seen.kind is not Kind.CREATE:
         return seen
+    if aggregate.payment.flow is Flow.PAYOUT:
+        seen = replace(seen, waits_for_shopper=False, action_url=None)
     if is_later_charge(aggregate, seen.gateway_id, seen.subscription, seen.details.created_at, seen.state):
         return replace(seen, kind=Kind.RECURRING, flow=None, payment_id=None)
     if aggregate.payment.mode is Mode.DIRECT and seen.state is State.INIT:

@@ -12,7 +12,7 @@ from app.core.payment import PaymentAggregate
 from app.core.vocabulary import Flow, Kind, State
 from app.flows.pay_out import ConfirmedPayout, PayoutCard, pay_out
 from app.flows.staff.manual_resolution import acknowledge_problems
-from app.reports.status import standing
+from app.reports.status import pending_steps, standing
 from app.reports.timeline import timeline
 from app.rules.balance import balance
 from app.rules.cards.card_form import PaymentInstrument
@@ -311,6 +311,20 @@ async def test_a_payment_that_the_gateway_calls_a_payout_is_no_success(shop: Sho
     aggregate = await shop.aggregate()
     assert aggregate.create.state is not State.SUCCESS
     assert "it was created as CHARGE" in (problem_text(aggregate.payment) or "")
+
+
+async def test_nobody_waits_for_the_shopper_of_a_payout(shop: Shop) -> None:
+    """The gateway asks for 3-D Secure: the bank decides what becomes of it, or it runs out."""
+    wish = a_payout(shop)
+    asks: dict[str, Any] = {
+        "status_code": "2102",
+        "user_action_required": True,
+        "user_action_url": "https://acs.example",
+    }
+    shop.gateway.will_answer(json_reply(payout_record(wish, "pending", **asks)))
+    aggregate = await sent(shop, wish)
+    assert standing(aggregate) == "waiting for the bank"
+    assert not any("shopper" in step.words for step in pending_steps(aggregate, ()))
 
 
 async def test_the_gateway_refuses_it(shop: Shop) -> None:

@@ -107,3 +107,16 @@ async def test_no_payout_is_captured(shop: Shop) -> None:
     capture = next(known for known in aggregate.operations if known.kind is Kind.CAPTURE)
     assert (capture.state, capture.booked_at) == (State.FAILURE, None)
     assert sum(total.amount for total in await totals(shop)) == Decimal("100.00")
+
+
+@pytest.mark.parametrize("status", ["pending", "success"])
+async def test_of_a_disputed_payout_staff_are_not_told_that_a_payer_took_money(shop: Shop, status: str) -> None:
+    """What comes back of it, the store gets: there is nothing to refund, and Saleor knows nothing of it."""
+    wish = await paid_out(shop)
+    await shop.notify(payout_record(wish, status, method="dispute", payment_id="dispute", amount=Decimal("40.00")))
+    await shop.pass_time(minutes=2)
+    aggregate = await recorded(shop, wish)
+    assert standing(aggregate).startswith("paid out" if status == "pending" else "partially returned")
+    told = problem_text(aggregate.payment) or ""
+    assert "dispute over 40.00 UAH of this payout" in told
+    assert not any(word in told for word in ("payer", "refund", "Saleor"))
