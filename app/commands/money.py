@@ -126,6 +126,7 @@ def _print_rows(found: MoneyReport, by: GroupBy, rows: Sequence[tuple[Row, bool]
     for row, is_trial in rows:
         name = row.currency if by is GroupBy.CURRENCY else f"{label(found, by, row.names[0])} {row.currency}"
         name += ", trials" if is_trial else ""
+        name += ", test project" if by is GroupBy.ACCOUNT and row.names[0] in found.tests else ""
         lines.add_row(plain(name), "ours", *_cells(row.ours, row.currency, payouts=payouts))
         theirs = _cells(row.gateway, row.currency, payouts=payouts) if row.days_compared else []
         style = "yellow" if row.agreement is Agreement.DIFFER else "dim"
@@ -195,16 +196,21 @@ def _to_json(
 
 def _row_to_json(found: MoneyReport, by: GroupBy, row: Row) -> dict[str, object]:
     names = {} if by is GroupBy.CURRENCY else {by.value: str(row.names[0]), "name": label(found, by, row.names[0])}
-    return names | {
-        "currency": row.currency,
-        "ours": _figures_to_json(row.ours),
-        "gateway": _figures_to_json(row.gateway) if row.days_compared else None,
-        "days": row.days,
-        "days_compared": row.days_compared,
-        "compared_until": moment(row.until),
-        "unreadable": row.unreadable,
-        "books": row.agreement.value,
-    }
+    project = {"test_project": row.names[0] in found.tests} if by is GroupBy.ACCOUNT else {}
+    return (
+        names
+        | project
+        | {
+            "currency": row.currency,
+            "ours": _figures_to_json(row.ours),
+            "gateway": _figures_to_json(row.gateway) if row.days_compared else None,
+            "days": row.days,
+            "days_compared": row.days_compared,
+            "compared_until": moment(row.until),
+            "unreadable": row.unreadable,
+            "books": row.agreement.value,
+        }
+    )
 
 
 def _figures_to_json(figures: Figures) -> dict[str, object]:

@@ -133,6 +133,17 @@ async def test_one_account_and_one_store_only(shell: Shell, services: Services, 
 
 
 @one_database
+async def test_money_of_a_test_project_is_marked(shell: Shell, services: Services, account: MerchantAccount) -> None:
+    await sold(services, account)
+    words = ("money", "--from", YESTERDAY, "--to", YESTERDAY, "--by", "account")
+    assert [row["test_project"] for row in (await shell(*words, "--json")).json["rows"]] == [False]
+    assert "UAH, test" not in (await shell(*words)).out
+    await services.accounts.change(account.id, test_project=True)
+    assert [row["test_project"] for row in (await shell(*words, "--json")).json["rows"]] == [True]
+    assert "Shop UAH, test" in (await shell(*words)).out
+
+
+@one_database
 @pytest.mark.parametrize(
     ("words", "why"),
     [
