@@ -9,11 +9,12 @@ from app.web.security_headers import SecureApp
 from saleor_app_sdk.app import AppInfo
 
 
-async def opened(path: str, *, language: str = "en", **settings: str) -> httpx2.Response:
+async def opened(path: str, *, language: str = "en", method: str = "GET", **settings: str) -> httpx2.Response:
     app = SecureApp()
     app.include_router(create_about_router(app_name="Payments", app_version="1.2.3", kept_days=540, **settings))
     async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://app.test") as browser:
-        return await browser.get(path, headers={"Accept-Language": language, "Sec-Fetch-Dest": "document"})
+        headers = {"Accept-Language": language, "Sec-Fetch-Dest": "document"}
+        return await browser.request(method, path, headers=headers)
 
 
 @pytest.mark.parametrize(
@@ -51,3 +52,4 @@ async def test_every_link_of_the_manifest_is_one_of_them() -> None:
     assert (info.homepage_url, info.support_url, info.privacy_url) == ("/about", "/support", "/privacy")
     for path in (info.homepage_url, info.support_url, info.privacy_url):
         assert (await opened(str(path))).status_code == 200
+        assert (await opened(str(path), method="HEAD")).status_code == 200

@@ -36,6 +36,14 @@ async def test_every_page_is_the_same_empty_frame(visitor: httpx2.AsyncClient, p
     assert "store.example.com" not in answer.text
 
 
+@pytest.mark.parametrize("path", ["/", "/payments/7", "/set-up"])
+async def test_page_answers_a_monitoring_service_that_asks_for_its_head_only(
+    visitor: httpx2.AsyncClient, path: str
+) -> None:
+    answer = await visitor.head(path)
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
+
+
 async def test_the_frame_speaks_the_browsers_language(visitor: httpx2.AsyncClient) -> None:
     assert "Відкрийте цю сторінку" in (await visitor.get("/", headers={"Accept-Language": "uk-UA,en;q=0.5"})).text
 

@@ -5,6 +5,7 @@ import re
 import struct
 from collections import Counter
 from datetime import UTC, datetime
+from urllib.parse import urljoin
 from xml.etree import ElementTree as ET
 
 import httpx2
@@ -116,6 +117,36 @@ async def test_missing_payment_is_told_in_the_browsers_language(visitor: httpx2.
         answer = await visitor.get(address, headers={"Accept-Language": "uk"})
         assert (answer.status_code, '<html lang="uk">' in answer.text) == (404, True)
         assert 'href="?lang=en"' in answer.text
+
+
+_PUNCTUATION = (".", ",", ")", ">", "!", ";", "*", "_", "'", "%22", "%0A", "%C2%A0", "%C2%BB", "%E2%80%8B", "/")
+
+
+@pytest.mark.parametrize("tail", _PUNCTUATION)
+@pytest.mark.parametrize("path", [PAGE, HERE])
+async def test_link_with_what_messengers_take_into_it_leads_to_the_payment(
+    payments: Payments, visitor: httpx2.AsyncClient, path: str, tail: str
+) -> None:
+    payments.add(payment(PaymentState.WAITING, checkout_url=CHECKOUT))
+    altered = await visitor.get(f"{path}{tail}", params={"lang": "uk"})
+    assert altered.status_code == 303
+    assert urljoin(str(altered.request.url), altered.headers["location"]).endswith(f"{path}?lang=uk")
+
+
+async def test_post_to_an_address_with_a_slash_leads_to_the_return_page(
+    payments: Payments, visitor: httpx2.AsyncClient
+) -> None:
+    """Some gateways append one to the address that they were given."""
+    payments.add(PAID)
+    answer = await visitor.post(f"{HERE}/", data={"status": "success"}, follow_redirects=True)
+    assert (answer.status_code, heading(answer)) == (200, "Payment received")
+
+
+@pytest.mark.parametrize(
+    "path", ["/pay/%20", "/pay/T0abc.def", "/pay/return/%20/", "/pay/T0abc/def", f"/pay/{'a' * 33}."]
+)
+async def test_address_that_holds_no_single_number_is_not_found(visitor: httpx2.AsyncClient, path: str) -> None:
+    assert (await visitor.get(path)).status_code == 404
 
 
 async def test_chosen_language_is_kept_while_the_page_polls(payments: Payments, visitor: httpx2.AsyncClient) -> None:

@@ -9,6 +9,7 @@ from fastapi.responses import HTMLResponse
 from app.i18n.messages import gettext_noop
 from app.i18n.translation import translation_for
 from app.web.dashboard.renderer import TEMPLATES
+from app.web.dashboard.router import READING
 from app.web.security_headers import PageKind, route_class_for
 
 _TITLES = {
@@ -53,15 +54,15 @@ def create_about_router(
         )
         return HTMLResponse(html, headers={"Content-Language": language.language})
 
-    @router.get("/about")
+    @router.api_route("/about", methods=[*READING])
     async def about(request: Request) -> HTMLResponse:
         return render(request, "about")
 
-    @router.get("/support")
+    @router.api_route("/support", methods=[*READING])
     async def support(request: Request) -> HTMLResponse:
         return render(request, "support")
 
-    @router.get("/privacy")
+    @router.api_route("/privacy", methods=[*READING])
     async def privacy(request: Request) -> HTMLResponse:
         return render(request, "privacy")
 

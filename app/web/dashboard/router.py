@@ -15,6 +15,27 @@ from app.web.dashboard.deep_link import DeepLink
 from app.web.dashboard.renderer import TEMPLATES, THEMES
 from app.web.security_headers import PageKind, route_class_for
 
+_PATHS = (
+    "/",
+    "/payments",
+    "/payments/{order_id}",
+    "/money",
+    "/attention",
+    "/balances",
+    "/payouts",
+    "/payouts/new",
+    "/register",
+    "/set-up",
+    "/set-up/channels",
+    "/set-up/dashboard",
+    "/set-up/health",
+    "/set-up/try",
+    "/set-up/try/{order_id}",
+    "/set-up/accounts/{account_id}",
+)
+READING = ("GET", "HEAD")
+"""The methods of a page: link previews and monitoring services ask for its head first, or only for that."""
+
 FindDeepLink = Callable[[str, str], Awaitable[DeepLink | None]]
 """Maps a Saleor's GraphQL address and a page's path to the same page in that store's Dashboard; None: not known."""
 
@@ -34,22 +55,6 @@ def create_dashboard_router(
     router = APIRouter(include_in_schema=False, route_class=route_class_for(PageKind.DASHBOARD))
     about = {"app_name": app_name, "app_version": app_version}
 
-    @router.get("/")
-    @router.get("/payments")
-    @router.get("/payments/{order_id}")
-    @router.get("/money")
-    @router.get("/attention")
-    @router.get("/balances")
-    @router.get("/payouts")
-    @router.get("/payouts/new")
-    @router.get("/register")
-    @router.get("/set-up")
-    @router.get("/set-up/channels")
-    @router.get("/set-up/dashboard")
-    @router.get("/set-up/health")
-    @router.get("/set-up/try")
-    @router.get("/set-up/try/{order_id}")
-    @router.get("/set-up/accounts/{account_id}")
     async def page(request: Request, theme: str | None = None) -> Response:
         language = translation_for(request.headers.get("accept-language", ""))
         # The page was opened in a tab of its own, not in the Dashboard's frame.
@@ -64,4 +69,6 @@ def create_dashboard_router(
         html = TEMPLATES.render("shell.html", language, base=base, theme=theme if theme in THEMES else None, **about)
         return HTMLResponse(html)
 
+    for path in _PATHS:
+        router.add_api_route(path, page, methods=[*READING])
     return router

@@ -32,6 +32,7 @@ OnReturn = Callable[[str], Awaitable[None]]
 CloseIfNotOwed = Callable[[str], Awaitable[bool]]
 
 _ORDER_ID = re.compile(r"[A-Za-z0-9]{1,32}")
+_ALTERED = re.compile(rf"({_ORDER_ID.pattern})[^A-Za-z0-9]*")
 _POLL_COUNT = re.compile(r"[0-9]{1,3}")
 _COLOR = re.compile(r"[0-9a-f]{6}")
 _READING = ["GET", "HEAD"]  # link previews and mail scanners ask for the head first
@@ -123,8 +124,22 @@ def create_shopper_router(
             return view
         return await find(order_id)
 
-    def not_found(request: Request, root: str) -> HTMLResponse:
-        return _render(MISSING, request, status_code=404, root=root)
+    def redirect_to_page(request: Request, order_id: str, root: str, *, above: str = "") -> Response:
+        """Redirect to the page of an order whose id begins the last part of the address.
+
+        Mail programs and messengers take what follows a link into it, such as a full stop. ``above`` leads from the
+        address to the one that the page lies below.
+        """
+        found = _ALTERED.fullmatch(order_id)
+        if found is None:
+            return _render(MISSING, request, status_code=404, root=root)
+        query = f"?{request.url.query}" if request.url.query else ""
+        return RedirectResponse(f"{above}{found[1]}{query}", status_code=303)  # relative: also below a proxy's path
+
+    def not_found(request: Request, order_id: str, root: str) -> Response:
+        if _ORDER_ID.fullmatch(order_id):
+            return _render(MISSING, request, status_code=404, root=root)
+        return redirect_to_page(request, order_id, root)
 
     async def qr_image(request: Request, order_id: str, draw: Callable[[str], bytes], media_type: str) -> Response:
         view = await find_valid(request, order_id)
@@ -151,29 +166,35 @@ def create_shopper_router(
     router.include_router(images)  # before the page, whose path would match these too
 
     @router.api_route("/pay/{order_id}", methods=_READING)
-    async def pay(request: Request, order_id: str) -> HTMLResponse:
+    async def pay(request: Request, order_id: str) -> Response:
         view = await find_valid(request, order_id)
         if view is not None and view.checkout_url is None:  # it may have been paid
             view = await refresh(request, order_id, view)
         if view is None:
-            return not_found(request, "../")
+            return not_found(request, order_id, "../")
         page = pay_page(view, waited=_poll_count(request, "w"), polls=_poll_count(request, "n"))
         return _render(page, request, view.language, root="../", qr=f"{view.order_id}.svg", shop=view.shop)
 
     @router.api_route("/pay/return/{order_id}", methods=_READING)
-    async def show_return_page(request: Request, order_id: str) -> HTMLResponse:
+    async def show_return_page(request: Request, order_id: str) -> Response:
         view = await refresh(request, order_id, await find_valid(request, order_id))
         if view is None:
-            return not_found(request, "../../")
+            return not_found(request, order_id, "../../")
         page = return_page(view, _poll_count(request, "n"))
         return _render(page, request, view.language, root="../../", shop=view.shop)
 
     @router.post("/pay/return/{order_id}")
     async def redirect_to_return_page(request: Request, order_id: str) -> Response:
         """Redirect a browser that was sent back by POST to GET, so that reloading the page does not resend a form."""
-        if not _ORDER_ID.fullmatch(order_id):
-            return not_found(request, "../../")
-        return RedirectResponse(order_id, status_code=303)  # relative: the same address
+        return redirect_to_page(request, order_id, "../../")
+
+    @router.api_route("/pay/{order_id}/", methods=[*_READING, "POST"])
+    async def redirect_to_payment(request: Request, order_id: str) -> Response:
+        return redirect_to_page(request, order_id, "../../", above="../")
+
+    @router.api_route("/pay/return/{order_id}/", methods=[*_READING, "POST"])
+    async def redirect_from_slash(request: Request, order_id: str) -> Response:
+        return redirect_to_page(request, order_id, "../../../", above="../")
 
     return router
 
