@@ -2,10 +2,13 @@
 
 import hashlib
 import re
+from unicodedata import category
 
 _IMPOSSIBLE = re.compile("[\x00\ud800-\udfff]")
 _REPLACEMENT = "\ufffd"
 _DIGEST = 12
+_UNSEEN = frozenset({"Cc", "Cf"})  # control characters; marks of direction, characters without width
+_VARIATIONS = frozenset(map(chr, range(0xFE00, 0xFE10)))  # what PDF readers put behind a character
 
 
 def fit_text(text: str, most: int | None = None) -> str:
@@ -22,3 +25,14 @@ def fit_text(text: str, most: int | None = None) -> str:
     if room < _DIGEST:
         return f"{text[: most - 1]}…"
     return f"{text[:room]}…{hashlib.sha256(text.encode()).hexdigest()[:_DIGEST]}"
+
+
+def visible_text(text: str) -> str:
+    """Return what people see of a text that they typed or pasted, with the spaces of a keyboard, and none around it.
+
+    Address books of phones, and web pages, put marks of direction around what is copied from them.
+    """
+    if text.isascii() and text.isprintable():
+        return text.strip()
+    spaced = (" " if character.isspace() else character for character in text)
+    return "".join(mark for mark in spaced if category(mark) not in _UNSEEN and mark not in _VARIATIONS).strip()

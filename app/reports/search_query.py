@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from uuid import UUID
 
-from app.core.text import fit_text
+from app.core.text import fit_text, visible_text
 from app.rules.references import base_of_reference
 from app.store.personal import BlindIndex
 from app.store.search import PaymentFilter, PaymentNames
@@ -66,7 +66,7 @@ _MAX_DIGITS = 13  # before the point, of the largest amount
 
 def parse_query(text: str) -> ParsedQuery | None:
     """Return the parsed text; None for an empty one. Never raises: a text that is nothing else is a name."""
-    text = fit_text(text).strip()
+    text = visible_text(fit_text(text))
     if not text:
         return None
     if "@" in text:

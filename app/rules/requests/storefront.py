@@ -14,7 +14,6 @@ from datetime import date
 from decimal import Decimal
 from ipaddress import IPv6Address, ip_address
 from typing import Annotated, Any, Literal
-from unicodedata import category
 
 from pydantic import (
     AfterValidator,
@@ -31,6 +30,7 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel, to_pascal
 
+from app.core.text import visible_text
 from app.i18n.messages import gettext_noop
 from app.i18n.translation import translation_for
 from app.i18n.validation import FieldError, find_field_errors
@@ -106,7 +106,9 @@ _Text = Annotated[
     StringConstraints(strip_whitespace=True, min_length=1, max_length=2048),
     BeforeValidator(lambda value: str(value).lower() if isinstance(value, bool | int | Decimal) else value),
 ]
-_Email = Annotated[str, StringConstraints(strip_whitespace=True, max_length=254, pattern=r"^[^@\s]+@[^@\s]+$")]
+_Pasted = BeforeValidator(lambda value: visible_text(value) if isinstance(value, str) else value)
+_Email = Annotated[str, StringConstraints(max_length=254, pattern=r"^[^@\s]+@[^@\s]+$"), _Pasted]
+_Number = Annotated[str, StringConstraints(max_length=32), _Pasted]
 
 
 # Phone numbers have up to 15 digits (ITU E.164), and some countries' tax ids nearly as many: every tenth of those
@@ -130,8 +132,8 @@ class _StorefrontModel(BaseModel):
 
 
 def is_blank(value: Any) -> bool:
-    """Return True for null and for text without a character that is seen: white space, zero-width characters."""
-    return value is None or (isinstance(value, str) and all(c.isspace() or category(c) == "Cf" for c in value))
+    """Return True for null and for text of which nothing is seen: white space, zero-width characters."""
+    return value is None or (isinstance(value, str) and not visible_text(value))
 
 
 def _read_object(value: Any) -> Any:
@@ -153,12 +155,12 @@ class Customer(_StorefrontModel):
     model_config = ConfigDict(coerce_numbers_to_str=True)
 
     email: _Email | None = None
-    phone: Annotated[str, StringConstraints(strip_whitespace=True, max_length=32)] | None = None
+    phone: _Number | None = None
     first_name: Lenient[_Name] = None
     last_name: Lenient[_Name] = None
     patronymic: Lenient[_Name] = None
     birthday: Lenient[date] = None
-    tax_id: Lenient[Annotated[str, StringConstraints(strip_whitespace=True, max_length=32)]] = None
+    tax_id: Lenient[_Number] = None
     country: _Country = None
     ip: _Ip = None
     referrer: Lenient[_Referrer] = None

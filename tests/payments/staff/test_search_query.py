@@ -7,6 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from app.core.text import fit_text, visible_text
 from app.i18n.translation import LANGUAGES, translation
 from app.reports.search_query import ByAmount, ByEmail, any_name, parse_query
 from app.store.search import PaymentNames
@@ -82,11 +83,11 @@ def test_each_amount_can_be_typed_plainly(amount: Decimal, point: str) -> None:
 @given(st.text())
 def test_whatever_is_typed_is_read_as_one_thing(text: str) -> None:
     typed = parse_query(text)
-    if not text.strip():
+    if not visible_text(fit_text(text)):
         assert typed is None
     elif "@" in text:
         assert isinstance(typed, ByEmail)
-        assert text.strip() not in repr(typed)
+        assert visible_text(text) not in repr(typed)
     else:
         assert isinstance(typed, ByAmount | PaymentNames)
 
@@ -131,3 +132,9 @@ def test_references_that_saleor_shows_lead_to_their_order(said: str) -> None:
     typed = parse_query(f"{ORDER}{said}")
     assert isinstance(typed, PaymentNames)
     assert ORDER in typed.exact
+
+
+@pytest.mark.parametrize("pasted", ["\u202a{}\u202c", "\u200b{}\ufeff", "{}\u00a0\u2060", "{}\ufe0e"])
+@pytest.mark.parametrize("text", [ORDER, "#1042", "taras@example.com", "1234.50 UAH", "1042"])
+def test_invisible_characters_of_what_is_pasted_change_no_search(text: str, pasted: str) -> None:
+    assert parse_query(pasted.format(text)) == parse_query(text)
