@@ -9,12 +9,13 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from functools import cache
+from functools import cache, lru_cache
 from io import BytesIO
 from pathlib import Path
 from unicodedata import bidirectional
 
 from babel import Locale, negotiate_locale
+from babel.core import get_global
 from babel.dates import format_date, format_datetime, format_interval, format_skeleton, format_timedelta
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
@@ -163,6 +164,22 @@ def language_name(language: str) -> str:
     """Return a language's name in that language, as its speakers look for it: ``English``, ``Українська``."""
     name = Locale.parse(language).get_display_name() or language
     return name[:1].upper() + name[1:]
+
+
+@lru_cache(256)
+def usual_code(code: str) -> str:
+    """Return the code by which payment pages and translations know a language, in small letters; unknown ones as given.
+
+    Others are in use too: ``nb`` and ``nn`` of the two written forms of Norwegian, former codes (``iw``), those of ISO
+    639-2 (``ukr``), and a country's by mistake (``ua``), where no language has it.
+    """
+    code = str(get_global("language_aliases").get(code, code)).partition("_")[0]
+    if code in {"nb", "nn"}:
+        return "no"
+    english, country = Locale(ENGLISH), code.upper()
+    if code in english.languages or country not in english.territories:
+        return code
+    return str(get_global("likely_subtags").get(f"und_{country}", ENGLISH)).partition("_")[0]
 
 
 @cache

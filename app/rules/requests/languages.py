@@ -2,6 +2,8 @@
 
 import re
 
+from app.i18n.translation import usual_code
+
 # The languages of the gateway's payment page (gateway facts, 5: customer_lang).
 PAGE_LANGUAGES = frozenset(
     [
@@ -45,18 +47,20 @@ _LANGUAGE = re.compile(r"\s*([A-Za-z]{2,3})(?![A-Za-z0-9])")
 def base_language(*languages: str | None) -> str:
     """Return the first language that can be read: lower case, without script, region and variant; "en" when none can.
 
-    Saleor writes ``UK`` or ``PT_BR``, browsers ``uk-UA``, ``es-419`` or ``zh-Hans-CN``, systems ``uk_UA.UTF-8``.
+    Saleor writes ``UK`` or ``PT_BR``, browsers ``uk-UA``, ``es-419`` or ``zh-Hans-CN``, systems ``uk_UA.UTF-8``. Of
+    several codes of a language it is the usual one.
     """
     for language in languages:
         if found := _LANGUAGE.match(language or ""):
-            return found[1].lower()
+            return usual_code(found[1].lower())
     return "en"
 
 
 def read_page_language(language: str) -> str | None:
     """Return a language that somebody names for a payment page, as ``base_language`` does; None if there is none."""
     found = _LANGUAGE.match(language)
-    return found[1].lower() if found and found[1].upper() in PAGE_LANGUAGES else None
+    code = usual_code(found[1].lower()) if found else ""
+    return code if page_language(code) else None
 
 
 def page_language(language: str) -> str | None:

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from app.rules.origins import origin_of
 from app.rules.refusal import RefusalCode, RefusalError
-from app.rules.requests.languages import base_language
+from app.rules.requests.languages import base_language, read_page_language
 from app.rules.requests.storefront import (
     StorefrontData,
     allowed_return_url,
@@ -168,6 +168,46 @@ def test_the_language_of_a_browser_or_system_is_read_and_of_others_saleors_is_ta
     tag: str | None, language: str
 ) -> None:
     assert base_language(tag, "PL") == language
+
+
+@pytest.mark.parametrize(
+    ("tag", "language"),
+    [
+        ("nb-NO", "no"),  # as browsers and Saleor call Norwegian
+        ("NN", "no"),
+        ("NO", "no"),
+        ("iw-IL", "he"),  # as Android did
+        ("UA", "uk"),  # the country
+        ("ua-UA", "uk"),
+        ("cz", "cs"),
+        ("gb", "en"),
+        ("us", "en"),
+        ("ukr", "uk"),  # ISO 639-2
+        ("ger", "de"),
+        ("deu", "de"),
+        ("sv-SE", "sv"),
+        ("pl_PL", "pl"),
+        ("xx", "xx"),
+    ],
+)
+def test_language_by_another_of_its_codes_is_the_one_that_the_payment_page_knows(tag: str, language: str) -> None:
+    assert base_language(tag) == language
+    read = read_page_language(tag)
+    assert read == (language if language != "xx" else None)
+
+
+@pytest.mark.parametrize(
+    "wrapped", ["\u202a{}\u202c", "\u200b{}", "{}\u200e", "\ufeff{}\u00a0", "{}\ufe0d", "\x00{}", "{}\u2060\n"]
+)
+def test_invisible_characters_around_what_a_shopper_pastes_are_dropped(wrapped: str) -> None:
+    """Phones' address books put them around a number that is copied; the gateway would refuse it."""
+    typed = {"email": "taras@example.com", "phone": "+380501234567", "taxId": "1234567890"}
+    customer = parse_data({"customer": {name: wrapped.format(text) for name, text in typed.items()}}).customer
+    assert (customer.email, customer.phone, customer.tax_id) == tuple(typed.values())
+
+
+def test_spaces_of_a_phone_number_are_those_of_a_keyboard() -> None:
+    assert parse_data({"customer": {"phone": "+380\u00a050\u2009123\u200b4567"}}).customer.phone == "+380 50 1234567"
 
 
 @given(tags=st.lists(st.none() | st.text(max_size=12), max_size=3))
