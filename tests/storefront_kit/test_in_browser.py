@@ -98,6 +98,31 @@ async def test_what_is_asked_says_where_the_shopper_comes_back_and_in_which_lang
     assert visit.saleor.variables(OFFER) == [{"id": CHECKOUT, "gateway": "another.app"}]
 
 
+@pytest.mark.parametrize("code", ["ua", "UA-ua", "ukr"])
+async def test_page_that_calls_ukrainian_otherwise_gets_it_too(visit: Visit, code: str) -> None:
+    visit.saleor.set_answers(START, PAID)
+    await visit.open(code)
+    await presses(visit, "Оплатити")
+    await visit.wait_for_state("paid")
+    assert [asked["gateway"]["data"]["language"] for asked in visit.saleor.variables(START)] == ["uk"]
+
+
+async def test_attempt_is_remembered_where_the_shops_storage_is_full(visit: Visit) -> None:
+    visit.saleor.set_answers(START, OPEN)
+    visit.saleor.set_answers(PROCESS, OPEN)
+    await visit.page.add_init_script(
+        "Storage.prototype.setItem = () => { throw new DOMException('it is full', 'QuotaExceededError'); };"
+    )
+    await visit.open()
+    await visit.evaluates(STAYS)
+    await presses(visit)
+    await wait_for_events(visit.page, "redirect")
+    await visit.evaluates("kit.refresh();")
+    await visit.wait_for_state("ready")
+    await presses(visit)
+    assert (visit.saleor.times(START), visit.saleor.times(PROCESS)) == (1, 1)
+
+
 async def test_the_attribute_language_goes_before_the_documents(visit: Visit) -> None:
     await visit.open("uk", language="en", label="Pay 569.50 UAH")
     await expect(button(visit.page, "Pay 569.50 UAH")).to_be_visible()

@@ -294,20 +294,22 @@ const inSight = (signal) =>
   });
 
 // One attempt to pay for each checkout: the key that its requests share, and its transaction once there is one. Kept in
-// the tab, so that a reload goes on with the same attempt. Where storage is forbidden, memory has to do.
+// the tab, so that a reload goes on with the same attempt. Where storage is forbidden or full, memory has to do.
 const attempts = new Map();
 const slot = (checkoutId) => `gateway-payment:${checkoutId}`;
 function recall(checkoutId) {
+  if (attempts.has(checkoutId)) return attempts.get(checkoutId);
   try {
     return JSON.parse(sessionStorage.getItem(slot(checkoutId)));
   } catch {
-    return attempts.get(checkoutId) ?? null;
+    return null;
   }
 }
 function remember(checkoutId, attempt) {
   try {
     if (attempt) sessionStorage.setItem(slot(checkoutId), JSON.stringify(attempt));
     else sessionStorage.removeItem(slot(checkoutId));
+    attempts.delete(checkoutId);
   } catch {
     attempts.set(checkoutId, attempt);
   }
@@ -986,7 +988,8 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
 
   get #language() {
     const said = this.#said("language") || this.closest("[lang]")?.lang || document.documentElement.lang;
-    return /^[a-z]{2,3}/i.exec(said)?.[0].toLowerCase() ?? "en";
+    const code = /^[a-z]{2,3}/i.exec(said)?.[0].toLowerCase() ?? "en";
+    return ["ua", "ukr"].includes(code) ? "uk" : code; // a country's code and that of ISO 639-2, which pages name too
   }
 
   get #words() {
