@@ -285,6 +285,15 @@ async def test_there_is_no_qr_image_where_nothing_can_be_paid(
     assert (await visitor.get(f"{PAGE}.png")).status_code == 404
 
 
+async def test_address_that_fits_no_qr_code_is_only_a_link(payments: Payments, visitor: httpx2.AsyncClient) -> None:
+    for number, fits in ((1_000, True), (3_000, False)):
+        payments.add(payment(PaymentState.WAITING, checkout_url=f"{CHECKOUT}?token={'x' * number}"))
+        page = await visitor.get(PAGE)
+        assert (page.status_code, "<img" in page.text, "x" * number in page.text) == (200, fits, True)
+        for image in (QR, f"{PAGE}.png"):
+            assert (await visitor.get(image)).status_code == (200 if fits else 404)
+
+
 async def test_the_same_code_is_there_as_png(payments: Payments, visitor: httpx2.AsyncClient) -> None:
     payments.add(payment(PaymentState.WAITING, checkout_url=CHECKOUT))
 

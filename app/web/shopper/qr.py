@@ -8,6 +8,14 @@ _DOT = 8  # pixels: the code of a payment link is about 400 wide, which phones c
 _QUIET = 4  # dots of quiet zone around the code, which scanners need
 
 
+_LONGEST = 2331  # bytes in the largest code at this level of error correction
+
+
+def fits_qr_code(address: str) -> bool:
+    """Return True if there is a QR code for the address."""
+    return len(address.encode()) <= _LONGEST
+
+
 def qr_png(address: str) -> bytes:
     """Return a PNG for where SVG is not supported, such as e-mail: black on white, at least 300 pixels wide.
 
@@ -23,7 +31,7 @@ def qr_svg(address: str) -> bytes:
 
     White stays white in dark mode: many phones cannot read an inverted code.
 
-    Raises `ValueError` when the address is too long for a QR code (about 2,300 bytes).
+    Raises `ValueError` when the address is too long for a QR code (`fits_qr_code`).
     """
     image = BytesIO()
     _code(address).save(

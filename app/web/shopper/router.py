@@ -22,7 +22,7 @@ from app.web.security_headers import PageKind, route_class_for
 from app.web.shopper.limits import PageLimits, TooManyVisitors
 from app.web.shopper.page import MISSING, Page, page_for_later, return_page, web_address
 from app.web.shopper.pay import pay_page
-from app.web.shopper.qr import qr_png, qr_svg
+from app.web.shopper.qr import fits_qr_code, qr_png, qr_svg
 from app.web.shopper.shop_style import render_stylesheet
 from app.web.shopper.view import PaymentView, ShopView
 from app.web.templates import Templates
@@ -124,28 +124,13 @@ def create_shopper_router(
             return view
         return await find(order_id)
 
-    def redirect_to_page(request: Request, order_id: str, root: str, *, above: str = "") -> Response:
-        """Redirect to the page of an order whose id begins the last part of the address.
-
-        Mail programs and messengers take what follows a link into it, such as a full stop. ``above`` leads from the
-        address to the one that the page lies below.
-        """
-        found = _ALTERED.fullmatch(order_id)
-        if found is None:
-            return _render(MISSING, request, status_code=404, root=root)
-        query = f"?{request.url.query}" if request.url.query else ""
-        return RedirectResponse(f"{above}{found[1]}{query}", status_code=303)  # relative: also below a proxy's path
-
-    def not_found(request: Request, order_id: str, root: str) -> Response:
-        if _ORDER_ID.fullmatch(order_id):
-            return _render(MISSING, request, status_code=404, root=root)
-        return redirect_to_page(request, order_id, root)
-
     async def qr_image(request: Request, order_id: str, draw: Callable[[str], bytes], media_type: str) -> Response:
         view = await find_valid(request, order_id)
         checkout = web_address(view.checkout_url) if view else None
         if checkout is None:
             return PlainTextResponse("nothing to pay here", 404)
+        if not fits_qr_code(checkout):
+            return PlainTextResponse("the address of the payment page is too long for a QR code", 404)
         return Response(draw(checkout), media_type=media_type)
 
     @images.api_route("/pay/{order_id}.svg", methods=_READING)
@@ -171,32 +156,52 @@ def create_shopper_router(
         if view is not None and view.checkout_url is None:  # it may have been paid
             view = await refresh(request, order_id, view)
         if view is None:
-            return not_found(request, order_id, "../")
+            return _not_found(request, order_id, "../")
         page = pay_page(view, waited=_poll_count(request, "w"), polls=_poll_count(request, "n"))
-        return _render(page, request, view.language, root="../", qr=f"{view.order_id}.svg", shop=view.shop)
+        qr = f"{view.order_id}.svg" if page.pay_at and fits_qr_code(page.pay_at) else ""
+        return _render(page, request, view.language, root="../", qr=qr, shop=view.shop)
 
     @router.api_route("/pay/return/{order_id}", methods=_READING)
     async def show_return_page(request: Request, order_id: str) -> Response:
         view = await refresh(request, order_id, await find_valid(request, order_id))
         if view is None:
-            return not_found(request, order_id, "../../")
+            return _not_found(request, order_id, "../../")
         page = return_page(view, _poll_count(request, "n"))
         return _render(page, request, view.language, root="../../", shop=view.shop)
 
     @router.post("/pay/return/{order_id}")
     async def redirect_to_return_page(request: Request, order_id: str) -> Response:
         """Redirect a browser that was sent back by POST to GET, so that reloading the page does not resend a form."""
-        return redirect_to_page(request, order_id, "../../")
+        return _redirect_to_page(request, order_id, "../../")
 
     @router.api_route("/pay/{order_id}/", methods=[*_READING, "POST"])
     async def redirect_to_payment(request: Request, order_id: str) -> Response:
-        return redirect_to_page(request, order_id, "../../", above="../")
+        return _redirect_to_page(request, order_id, "../../", above="../")
 
     @router.api_route("/pay/return/{order_id}/", methods=[*_READING, "POST"])
     async def redirect_from_slash(request: Request, order_id: str) -> Response:
-        return redirect_to_page(request, order_id, "../../../", above="../")
+        return _redirect_to_page(request, order_id, "../../../", above="../")
 
     return router
+
+
+def _redirect_to_page(request: Request, order_id: str, root: str, *, above: str = "") -> Response:
+    """Redirect to the page of an order whose id begins the last part of the address.
+
+    Mail programs and messengers take what follows a link into it, such as a full stop. ``above`` leads from the
+    address to the one that the page lies below.
+    """
+    found = _ALTERED.fullmatch(order_id)
+    if found is None:
+        return _render(MISSING, request, status_code=404, root=root)
+    query = f"?{request.url.query}" if request.url.query else ""
+    return RedirectResponse(f"{above}{found[1]}{query}", status_code=303)  # relative: also below a proxy's path
+
+
+def _not_found(request: Request, order_id: str, root: str) -> Response:
+    if _ORDER_ID.fullmatch(order_id):
+        return _render(MISSING, request, status_code=404, root=root)
+    return _redirect_to_page(request, order_id, root)
 
 
 def _poll_count(request: Request, name: str) -> int:
