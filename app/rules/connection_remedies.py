@@ -1,5 +1,6 @@
 """What an operator can do about a server that cannot be reached."""
 
+import os
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -39,3 +40,28 @@ REMEDIES: Mapping[ConnectionFailure, str] = MappingProxyType(
     }
 )
 """What the operator can do about it, as a clause."""
+
+# What a machine meets that may connect to others through its proxy only.
+_BEHIND_A_PROXY = frozenset(
+    {
+        ConnectionFailure.UNKNOWN_NAME,
+        ConnectionFailure.REFUSED,
+        ConnectionFailure.NO_ROUTE,
+        ConnectionFailure.TIMED_OUT,
+        ConnectionFailure.OTHER,
+    }
+)
+_PROXY_VARIABLES = frozenset({"HTTPS_PROXY", "ALL_PROXY"})
+_CONNECT_DIRECTLY = gettext_noop(
+    "let the app's machine connect to it directly: the app uses no proxy, not even that of HTTPS_PROXY or ALL_PROXY"
+)
+
+
+def remedy_for(failure: ConnectionFailure, environment: Mapping[str, str] = os.environ) -> str:
+    """Return what the operator can do about it, as a clause in English.
+
+    Where the environment names a proxy for what connects to others, that is the likely cause: the app checks the
+    addresses that it connects to, and a proxy would resolve their names itself.
+    """
+    names_proxy = any(name.upper() in _PROXY_VARIABLES and value for name, value in environment.items())
+    return _CONNECT_DIRECTLY if names_proxy and failure in _BEHIND_A_PROXY else REMEDIES[failure]

@@ -10,7 +10,7 @@ import pytest
 
 from app.bootstrap import MANIFEST
 from app.flows.accounts.check import describe_failure
-from app.rules.connection_remedies import REMEDIES
+from app.rules.connection_remedies import REMEDIES, remedy_for
 from gateway_client.client import GatewayClient
 from gateway_client.credentials import Credentials
 from gateway_client.errors import NotSentError
@@ -35,6 +35,25 @@ async def test_the_remedy_for_an_authority_of_ones_own_works(tmp_path: Path, mon
 
 def test_each_failure_has_a_remedy() -> None:
     assert REMEDIES.keys() == set(ConnectionFailure)
+
+
+@pytest.mark.parametrize("name", ["HTTPS_PROXY", "https_proxy", "ALL_PROXY"])
+async def test_machine_with_a_proxy_is_told_that_the_app_uses_none(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The connection is as it would be without the proxy, and the operator reads why it fails."""
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))  # and does not listen
+        address = f"http://127.0.0.1:{nobody.getsockname()[1]}"
+        async with connecting() as http:
+            assert "HTTPS_PROXY" not in await say_gateway(http, address)
+            monkeypatch.setenv(name, "http://proxy.example.com:3128")
+            assert "the app uses no proxy, not even that of HTTPS_PROXY" in await say_gateway(http, address)
+
+
+def test_proxy_of_the_environment_explains_no_failure_behind_the_connection() -> None:
+    proxy = {"HTTPS_PROXY": "http://proxy.example.com:3128"}
+    assert remedy_for(ConnectionFailure.EXPIRED, proxy) == REMEDIES[ConnectionFailure.EXPIRED]
+    assert remedy_for(ConnectionFailure.TIMED_OUT, {"HTTPS_PROXY": ""}) == REMEDIES[ConnectionFailure.TIMED_OUT]
+    assert remedy_for(ConnectionFailure.TIMED_OUT, proxy) != REMEDIES[ConnectionFailure.TIMED_OUT]
 
 
 async def say_gateway(http: httpx2.AsyncClient, url: str) -> str:

@@ -14,7 +14,7 @@ from app.flows.accounts.channels import AccountView
 from app.flows.accounts.dialect_findings import DialectFinding, find_dialect
 from app.flows.accounts.gateway_access import AreaFinding, check_areas
 from app.i18n.messages import LazyMessage, gettext_noop
-from app.rules.connection_remedies import REMEDIES
+from app.rules.connection_remedies import remedy_for
 from app.services import Services
 from gateway_client.client import GatewayClient
 from gateway_client.errors import (
@@ -189,7 +189,7 @@ def describe_failure(error: GatewayError, host: str) -> CheckFailure:
     facts = {
         "host": host,
         "why": LazyMessage(REASONS[connection]),
-        "remedy": LazyMessage(REMEDIES[connection]),
+        "remedy": LazyMessage(remedy_for(connection)),
         "code": f" [{error.code}]" if error.code else "",
         "http": f"HTTP {error.http_status}: “{error.said}”" if error.said else f"HTTP {error.http_status}",
         "said": error.message.rstrip("."),

@@ -6,7 +6,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from app.i18n.messages import LazyMessage, gettext_noop
-from app.rules.connection_remedies import REMEDIES
+from app.rules.connection_remedies import remedy_for
 from integration_base.connection_failures import ConnectionFailure
 
 
@@ -142,7 +142,7 @@ def error(
 
 def connection_remedy(failure: ConnectionFailure) -> LazyMessage:
     """Return what to do about a failed connection, as a sentence; its first letter is capitalized on display."""
-    return LazyMessage("%(clause)s.", clause=LazyMessage(REMEDIES[failure]))
+    return LazyMessage("%(clause)s.", clause=LazyMessage(remedy_for(failure)))
 
 
 def _default_fixer(subject: Subject) -> FixedBy:
