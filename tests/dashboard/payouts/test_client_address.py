@@ -41,6 +41,26 @@ def test_only_what_our_own_proxy_has_added_last_counts(forwarded: Sequence[str],
 
 
 @pytest.mark.threat("dishonest-staff")
+@pytest.mark.parametrize(
+    ("forwarded", "address"),
+    [
+        ([f"for={SEEN};host=pay.example.com;proto=https"], SEEN),  # as of AWS
+        ([f"by=10.0.0.1; For={SEEN}:52344"], SEEN),
+        ([f"for={CLAIMED}, for={SEEN};by=10.0.0.1"], SEEN),
+        ([f"for={CLAIMED}", f"proto=https;for={SEEN}"], SEEN),
+        (['for="[2001:DB8::9]:47011";proto=https'], "2001:db8::9"),
+        ([f'for={SEEN};host="x,for={CLAIMED}"'], SEEN),
+        ([f'for={SEEN};host="x\\",for={CLAIMED}"'], SEEN),
+        ([f'host="x;for={CLAIMED}";for={SEEN}'], SEEN),
+        ([f"for={CLAIMED}, for=_hidden;by=10.0.0.1"], CONNECTION[0]),
+        ([f"for={CLAIMED}, proto=https"], CONNECTION[0]),
+    ],
+)
+def test_standard_header_names_the_client_in_its_last_element(forwarded: Sequence[str], address: str) -> None:
+    assert client_address(a_request(*forwarded), OURS) == address
+
+
+@pytest.mark.threat("dishonest-staff")
 def test_without_a_proxy_that_the_operator_has_named_no_header_counts() -> None:
     assert client_address(a_request(CLAIMED), None) == CONNECTION[0]
 
