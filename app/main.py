@@ -205,6 +205,7 @@ def _mount(
     _add_routes(app, widget.router())
     app.mount("/static", static_files())
 
+    @app.post("/api/webhooks/gateway/{account_id}/", include_in_schema=False)  # some append a slash to what they got
     @app.post("/api/webhooks/gateway/{account_id}", include_in_schema=False)
     async def receive_gateway_notification(account_id: str, request: Request) -> Response:
         form = await read_at_most(_MAX_NOTIFICATION_BYTES, request)

@@ -95,6 +95,7 @@ def told(answer: httpx2.Response) -> dict[str, str]:
         ("POST", "/api/register", 400, FOR_MACHINES),
         ("POST", "/api/webhooks/gateway/nobodys", 404, FOR_MACHINES),
         ("DELETE", "/api/webhooks/gateway/nobodys", 405, FOR_MACHINES),
+        ("DELETE", "/api/webhooks/gateway/nobodys/", 405, FOR_MACHINES),
         ("GET", "/parts/payments", 401, FOR_MACHINES),
         ("POST", "/parts/payments.csv", 401, FOR_MACHINES),
         ("GET", "/nowhere", 404, FOR_MACHINES),
@@ -106,6 +107,13 @@ async def test_answers_of_every_kind(
 ) -> None:
     answer = await http.request(method, path)
     assert (answer.status_code, told(answer)) == (status, kind)
+
+
+async def test_notification_to_an_address_with_a_slash_is_received_like_any_other(http: httpx2.AsyncClient) -> None:
+    """Some gateways append one to the addresses that they were given."""
+    for path in ("/api/webhooks/gateway/nobodys", "/api/webhooks/gateway/nobodys/"):
+        answer = await http.post(path, data={"data": "e30=", "signature": "x"})
+        assert (answer.status_code, answer.content) == (404, b"")  # not the words of an address that does not exist
 
 
 @pytest.mark.threat("words-in-errors")
