@@ -53,10 +53,12 @@ def utc_now() -> datetime:
 def create_http_client(guard: Guard) -> httpx2.AsyncClient:
     """Create an HTTP client with its own connection pool, for the gateway or for Saleor. The caller closes it.
 
-    Hosts for which ``guard`` returns True are reachable on the public internet only.
+    Hosts for which ``guard`` returns True are reachable on the public internet only. Requests name the app: firewalls
+    for web applications turn away the names of libraries.
     """
     transport = CheckedTransport(_tls_context(), _LIMITS, guard)
-    return httpx2.AsyncClient(transport=transport, follow_redirects=False, trust_env=False)
+    named = {"User-Agent": DISTRIBUTION}
+    return httpx2.AsyncClient(transport=transport, follow_redirects=False, trust_env=False, headers=named)
 
 
 def build_gateway_guard(settings: Settings) -> Guard:

@@ -1,21 +1,26 @@
 """The app connects to no private network at the word of who names a gateway or a Saleor to it."""
 
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
-from app.bootstrap import build_gateway_guard, build_saleor_guard, create_http_client
+from app.bootstrap import MANIFEST, build_gateway_guard, build_saleor_guard, create_http_client
 from app.settings import Settings
 from gateway_client.client import GatewayClient
 from gateway_client.credentials import Credentials
 from gateway_client.errors import NotSentError
 from gateway_client_tests.conftest import POS_ID
 from gateway_client_tests.counterpart import ScriptedServer, open_scripted_server
-from integration_base.outbound import is_private
+from integration_base.outbound import is_private, no_guard
 from integration_base_tests.loopback import json_reply
 from integration_base_tests.outbound import Names, guarded
+from saleor_app_sdk.documents import Documents
+from saleor_app_sdk.errors import KeysUnusableError, SaleorUnreachableError
+from saleor_app_sdk.graphql import SaleorClient
+from saleor_app_sdk.jwks import fetch_key_set
 
 
 @pytest.fixture
@@ -53,6 +58,18 @@ class TestTheGatewaysClient:
         async with create_http_client(lambda host: not is_private(host)) as http:
             await GatewayClient(http, keys).check_credentials(timeout=30)
         assert len(neighbour.requests) == 1
+
+
+async def test_every_request_says_which_program_sends_it(neighbour: ScriptedServer) -> None:
+    """Firewalls for web applications turn away what names itself as a library for programs does."""
+    neighbour.will_answer(json_reply({}), json_reply({"keys": []}))
+    url = f"{neighbour.url}/graphql/"
+    async with create_http_client(no_guard) as http:
+        with pytest.raises(SaleorUnreachableError):
+            await SaleorClient(http, Documents(MANIFEST / "operations")).who_am_i(url, "token")
+        with pytest.raises(KeysUnusableError):
+            await fetch_key_set(http, url, timeout=timedelta(seconds=30))
+    assert [request.header("User-Agent") for request in neighbour.requests] == ["saleor-gateway", "saleor-gateway"]
 
 
 def settings(**changes: Any) -> Settings:
