@@ -25,8 +25,8 @@ async def find_installation(services: Services, saleor: str | None) -> OpenInsta
         if len(installations) > 1:
             raise CommandFailed(f"several stores have installed this app: choose one with --saleor ({known})")
         return installations[0]
-    address = saleor.rstrip("/")
-    matches = {saleor, f"{address}/", f"{address}/graphql/"}
+    address = saleor.strip().rstrip("/")
+    matches = {f"{address}/", f"{address}/graphql/"}
     for installation in installations:
         if installation.saleor_api_url in matches:
             return installation

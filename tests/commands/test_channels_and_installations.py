@@ -80,6 +80,9 @@ async def test_a_channel_is_unmapped(shell: Shell, services: Services, account: 
     (await shell("channels", "unmap", "uk", "--saleor", OTHER)).failed("the channel 'uk' has no merchant account")
     (await shell("channels", "unmap", "default-channel")).failed(f"choose one with --saleor ({SALEOR}, {OTHER})")
     (await shell("channels", "unmap", "uk", "--saleor", "https://no.example/")).failed("has not installed this app")
+    (await shell("channels", "unmap", "uk", "--saleor", f" {OTHER}\r")).failed(
+        "the channel 'uk' has no merchant account"
+    )
     said = await shell("channels", "unmap", "default-channel", "--saleor", "https://other.example.com")
     assert said.out == f"The channel default-channel ({OTHER}) no longer has a merchant account.\n"
     said = await shell("channels", "unmap", "uk", "--json")

@@ -56,6 +56,7 @@ class GatewayEndpoint:
 
 def resolve_endpoint(preset: str | None, base_url: str | None, scheme_word: str | None) -> GatewayEndpoint | None:
     """Return the endpoint of a preset or an address; None when neither is given. Raises OptionsRefusedError."""
+    preset, base_url, scheme_word = (text and text.strip() for text in (preset, base_url, scheme_word))
     if preset is not None and base_url is not None:
         raise OptionsRefusedError({"gateway": "give either this or the address of another gateway"})
     if preset is not None:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.flows.accounts.gateway_endpoint import resolve_endpoint
 from app.rules.accounts.option import Form
 from app.rules.accounts.option_values import OptionsRefusedError, read_option, read_options
 from app.rules.accounts.options import OPTIONS
@@ -208,3 +209,11 @@ def test_each_option_that_can_be_refused_says_what_it_can_be() -> None:
         assert option.help.endswith("."), option.name
         for value in option.choices:
             assert option.read(value) == value
+
+
+@pytest.mark.parametrize("space", [" ", "\r", "\n", "\u00a0"])
+def test_white_space_around_the_gateways_address_and_scheme_word_is_dropped(space: str) -> None:
+    """Scripts on Windows, and files read line by line, leave some behind."""
+    plain = resolve_endpoint(None, "https://gateway.example.com", "GW")
+    assert resolve_endpoint(None, f"https://gateway.example.com/{space}", f"{space}GW{space}") == plain
+    assert resolve_endpoint(f"tranzzo{space}", None, space) == resolve_endpoint("tranzzo", None, None)
