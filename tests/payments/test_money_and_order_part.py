@@ -1,5 +1,6 @@
 """Saleor acts too: an order is cancelled while its page is open or paid, its payment fails, its total changes."""
 
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -10,11 +11,14 @@ from app.core.alerts import AlertKind
 from app.core.payment import PaymentAggregate, row_id_of
 from app.core.vocabulary import CloseReason, Kind, State
 from app.flows.open_pages import CHECK_INTERVAL, OpenPageChecks, check_polled_page
+from app.i18n.messages import LazyMessage
 from app.reports.order_payments import can_be_paid
 from app.rules.problems import acknowledge, problem_text
 from app.store.aggregates import ById, ByOrder
 from app.store.database import create_engine
 from app.store.migrate import migrate
+from app.web.shopper.pay import pay_page
+from app.web.shopper.view_builder import build_view
 from integration_base_tests.loopback import HangUp, json_reply
 from saleor_app_sdk.testing.records import Order
 from tests.payments.aggregates import an_operation
@@ -25,6 +29,7 @@ from tests.payments.shop import TOTAL, Shop, source_object
 
 pytestmark = pytest.mark.law(10)
 
+BEING_CLOSED, TOO_LATE = LazyMessage("This payment is being closed"), LazyMessage("The time to pay has run out")
 NOT_OWED = [(AlertKind.NOT_OWED, 1)]
 NOT_PAID = [(AlertKind.NOT_PAID, 1)]
 REASONS = {
@@ -430,7 +435,11 @@ class TestOpenPage:
         order = await begin_on_order(shop)
         order.status = status
         await OpenPageChecks(shop.services, shop.saleor).close_if_not_owed(shop.order_id)
-        assert not can_be_paid(await shop.aggregate(), shop.clock.now)
+        aggregate = await shop.aggregate()
+        assert not can_be_paid(aggregate, shop.clock.now)
+        assert pay_page(build_view(aggregate, None, shop.clock.now), waited=0, polls=0).says.title == BEING_CLOSED
+        too_late = build_view(aggregate, None, shop.clock.now + timedelta(days=1))
+        assert pay_page(too_late, waited=0, polls=0).says.title == TOO_LATE
         assert await closing_reasons(shop) == [REASONS[status]]
         will_close(shop)
         await shop.work()

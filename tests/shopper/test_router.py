@@ -389,20 +389,22 @@ async def test_a_payment_link_tells_what_became_of_it(payments: Payments, visito
         (PaymentState.EXPIRED, {}),
         (PaymentState.WAITING, {}),
         (PaymentState.WAITING, {"overdue": True}),
+        (PaymentState.WAITING, {"being_closed": True}),
     ):
         payments.add(payment(state, return_url=None, **more))
         answer = await visitor.get(PAGE, params={"w": "7"})
         assert 'src="T1a2b3c.svg"' not in answer.text
         assert CHECKOUT not in answer.text
-        told[state, bool(more)] = (heading(answer), "ask the shop for a new payment link" in answer.text)
+        told[state, *more] = (heading(answer), "ask the shop for a new payment link" in answer.text)
     assert told == {
-        (PaymentState.PAID, False): ("Payment received", False),
-        (PaymentState.FAILED, False): ("The payment did not go through", True),
-        (PaymentState.EXPIRED, False): ("This payment is closed", True),
-        (PaymentState.WAITING, False): ("Checking your payment", False),
-        (PaymentState.WAITING, True): ("The time to pay has run out", True),
+        (PaymentState.PAID,): ("Payment received", False),
+        (PaymentState.FAILED,): ("The payment did not go through", True),
+        (PaymentState.EXPIRED,): ("This payment is closed", True),
+        (PaymentState.WAITING,): ("Checking your payment", False),
+        (PaymentState.WAITING, "overdue"): ("The time to pay has run out", True),
+        (PaymentState.WAITING, "being_closed"): ("This payment is being closed", True),
     }
-    assert len(payments.returned) == 2  # somebody may have paid: the gateway is asked
+    assert len(payments.returned) == 3  # somebody may have paid: the gateway is asked
 
 
 async def test_a_payment_link_speaks_ukrainian(payments: Payments, visitor: httpx2.AsyncClient) -> None:

@@ -22,10 +22,11 @@ from app.web.shopper.view import PaymentState, PaymentView
 SECONDS_BETWEEN_POLLS = 10
 POLLS = 90
 
-_TOO_LATE = Sentence(
-    LazyMessage("The time to pay has run out"),
-    LazyMessage("If you have paid, do not pay again: the shop will be notified as soon as the payment is confirmed."),
+_IF_PAID = LazyMessage(
+    "If you have paid, do not pay again: the shop will be notified as soon as the payment is confirmed."
 )
+_TOO_LATE = Sentence(LazyMessage("The time to pay has run out"), _IF_PAID)
+_BEING_CLOSED = Sentence(LazyMessage("This payment is being closed"), _IF_PAID)
 
 
 def pay_page(view: PaymentView, *, waited: int, polls: int) -> Page:
@@ -36,8 +37,8 @@ def pay_page(view: PaymentView, *, waited: int, polls: int) -> Page:
     checkout = web_address(view.checkout_url)
     if checkout is not None:
         return _to_pay(view, checkout, waited)
-    if view.state is PaymentState.WAITING and view.overdue:
-        return _too_late(view)
+    if view.state is PaymentState.WAITING and (view.overdue or view.being_closed):
+        return _not_payable(view)
     return return_page(view, polls)
 
 
@@ -67,11 +68,11 @@ def _description(view: PaymentView) -> str:
     return "" if repeated else view.description
 
 
-def _too_late(view: PaymentView) -> Page:
+def _not_payable(view: PaymentView) -> Page:
     shop = web_address(view.return_url)
     return Page(
         tone="slow",
-        says=_TOO_LATE,
+        says=_TOO_LATE if view.overdue else _BEING_CLOSED,
         details=number_details(view),
         links=(check_again_link(), *shop_links(shop)),
         note=how_to_pay_note(shop),

@@ -57,8 +57,9 @@ class PaymentView:
     shopper returns: only an absolute http(s) address is followed. `language` is the shopper's, whether or not there is
     a translation. `message` is for shoppers, and states why a payment failed or was closed. `checkout_url` is set as
     long as the payment can still be paid there, until `expires_at` if that is known. `description` is the shop's.
-    `overdue`: not paid, as far as is known, and the time to pay is over. `order_number` is the shop's, if it has given
-    one. `attempts` are the other attempts to pay the same, oldest first.
+    `overdue`: not paid, as far as is known, and the time to pay is over; `being_closed`: nobody can pay there any more
+    before that, because the order was cancelled, say. `order_number` is the shop's, if it has given one. `attempts` are
+    the other attempts to pay the same, oldest first.
     """
 
     order_id: str
@@ -72,6 +73,7 @@ class PaymentView:
     expires_at: datetime | None = None
     description: str = ""
     overdue: bool = False
+    being_closed: bool = False
     order_number: str | None = None
     shop: ShopView = ShopView()
     attempts: tuple[OtherAttempt, ...] = ()

@@ -56,6 +56,8 @@ def build_view(
     """
     payment, create, account = aggregate.payment, aggregate.create, account_of(aggregate.payment)
     payable = can_be_paid(aggregate, now)
+    is_over = payment.expires_at is not None and now >= payment.expires_at
+    is_unpaid = create.state is State.INIT and not payable
     return PaymentView(
         order_id=payment.order_id,
         state=_payment_state(aggregate),
@@ -67,7 +69,8 @@ def build_view(
         checkout_url=payment.checkout_url if payable else None,
         expires_at=payment.expires_at,
         description=create.requested.description,
-        overdue=create.state is State.INIT and not payable,
+        overdue=is_unpaid and is_over,
+        being_closed=is_unpaid and not is_over,
         order_number=payment.order_number,
         shop=ShopView(account.shop_name, account.shop_logo, account.shop_color, account.test_project),
         attempts=tuple(attempt for attempt in map(_other_attempt, others) if attempt is not None),
