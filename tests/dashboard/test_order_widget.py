@@ -374,6 +374,25 @@ async def test_saleor_is_away(stack: OrderPageStack) -> None:
 
 
 @one_database
+async def test_payment_of_an_order_that_saleor_does_not_show_is_not_denied(stack: OrderPageStack) -> None:
+    """Only Saleor can tell that the money of this order was reserved on its checkout: nobody must take it again."""
+    checkout = await stack.saleor.create_checkout()
+    stack.gateway.will_answer(stack.gateway.page())
+    begun = await stack.saleor.initialize(checkout.id)
+    [aggregate] = await stack.aggregates_of(begun.required_transaction.id)
+    await stack.pays(aggregate)
+    await stack.work()
+    completion = await stack.saleor.complete(checkout.id)
+    assert completion.order is not None, completion.errors
+    assert "paid" in text(await stack.see(completion.order.id))
+    await stack.saleor.set_faults(graphql_status=503)
+    shown = await stack.see(completion.order.id)
+    assert "This order could not be loaded from Saleor." in text(shown)
+    assert "No payment for this order" not in text(shown)
+    assert "data-every" in shown.text
+
+
+@one_database
 async def test_an_order_that_is_none(stack: OrderPageStack) -> None:
     for order_id in ("garbage", "T3JkZXI6MDAwMDAwMDAtMDAwMC00MDAwLTgwMDAtMDAwMDAwMDAwMDAw"):
         assert "This order was not found in Saleor." in text(await stack.see(order_id))

@@ -137,6 +137,27 @@ async def test_what_does_not_come_is_asked_for_again_by_a_button(browser: Browse
 
 
 @one_database
+async def test_nothing_is_said_to_come_when_the_first_request_has_failed(
+    browser: Browser, stack: OrderPageStack
+) -> None:
+    order = await stack.order()
+    page = await browser.new_page(locale="en-GB")
+
+    async def refuse(route: Route) -> None:
+        await (route.fulfill(status=503, body="Busy") if route.request.method == "POST" else route.continue_())
+
+    await page.route(f"**{WIDGET}*", refuse)
+    await page.goto(f"{stack.saleor.url}/dashboard/orders/{quote(order.id)}")
+    widget = page.frame_locator("iframe")
+    await expect(widget.get_by_role("alert")).to_have_text("That did not work. Try again.")
+    await expect(widget.get_by_text("One moment…")).to_have_count(0)
+    await page.unroute_all()
+    await widget.get_by_role("button", name="Try again").click()
+    await expect(widget.get_by_role("button", name="Create payment link")).to_be_visible()
+    await page.close()
+
+
+@one_database
 async def test_a_payment_opens_in_the_dashboard_that_one_is_in(browser: Browser, stack: OrderPageStack) -> None:
     order = await stack.order()
     order_id = (await stack.link(order)).payment.order_id
@@ -358,3 +379,37 @@ async def test_what_a_server_in_between_says_does_not_replace_the_form(browser: 
         await expect(widget.get_by_role("alert")).to_have_count(0)
         await expect(amount).to_have_value("100")
     assert await stack.saleor.transactions() == []
+
+
+@one_database
+async def test_a_widget_shows_the_order_again_with_what_was_typed_as_soon_as_saleor_is_back(
+    browser: Browser, stack: OrderPageStack
+) -> None:
+    order = await stack.order()
+    async with order_page(browser, stack, order.id) as (_, widget):
+        amount = widget.get_by_label("Amount")
+        await amount.fill("100")
+        await stack.saleor.set_faults(graphql_status=503)
+        await widget.get_by_role("button", name="Create payment link").click()
+        await expect(widget.get_by_role("alert")).to_contain_text("could not be loaded from Saleor")
+        await expect(amount).to_have_count(0)
+        await stack.saleor.clear_faults()
+        await expect(amount).to_have_value("100")
+        await expect(widget.get_by_role("alert")).to_have_count(0)
+
+
+@one_database
+async def test_what_was_typed_is_still_there_after_the_widget_has_changed_by_itself(
+    browser: Browser, stack: OrderPageStack
+) -> None:
+    order = await stack.order()
+    aggregate = await stack.link(order, "100")
+    async with order_page(browser, stack, order.id) as (_, widget):
+        await widget.get_by_text("Another link…").click()
+        amount, language = widget.get_by_label("Amount"), widget.get_by_label("Language of the payment page")
+        await amount.fill("20")
+        await widget.get_by_text("Another link…").click()  # and looks at something else
+        await stack.pays(aggregate)
+        await expect(widget.get_by_text("paid", exact=True)).to_have_count(1)
+        await expect(amount).to_have_value("20")
+        await expect(language).to_have_value("en")

@@ -34,7 +34,7 @@ async function request(path, fields, refused = null) {
 
 /**
  * Show the order's payments; if `fields` of a form are posted to `path`, with the result of the action. `typed`: fields
- * that were posted in vain. `focus`: the user has asked for it, and goes on from what it says.
+ * that were posted in vain, of a form that is missing now. `focus`: the user has asked for it, and goes on from what it says.
  */
 async function show(path = here, fields = [], { quietly = false, typed = [], focus = false } = {}) {
   const mine = ++latest;
@@ -53,26 +53,30 @@ async function show(path = here, fields = [], { quietly = false, typed = [], foc
     failure = error instanceof NoToken ? root.dataset.silent : root.dataset.failed;
   }
   if (mine !== latest) return;
-  if (quietly && (html === null || isInUse())) return watch(); // it may work the next time
+  if (quietly && (html === null || isInUse())) return watch(typed); // it may work the next time
   main.removeAttribute("aria-busy");
+  document.getElementById("loading")?.remove();
   alarm.textContent = html === null ? failure || root.dataset.failed : "";
   alarm.hidden = again.hidden = html !== null;
-  again.onclick = () => show(here, [], { typed: fields.length ? fields : typed, focus: true });
+  again.onclick = () => show(here, [], { typed, focus: true });
   if (html !== null) fill(html, { quietly, fields, typed, focus });
 }
 
 function fill(html, { quietly, fields, typed, focus }) {
+  let missing = typed;
   const changed = shown !== null && differs(html, shown);
   if (!quietly || changed) {
     const open = [...main.querySelectorAll("details[open][id]")].map(({ id }) => id);
     const focused = focusedPart(main);
+    const unsent = fields.length ? [] : findUnsent();
     main.innerHTML = html;
     localise(main);
     if (quietly) {
       for (const id of open) document.getElementById(id)?.setAttribute("open", "");
     }
-    enter(typed);
-    const correcting = showRefused(fields);
+    const refused = main.querySelector("[role=alert]") !== null;
+    missing = enter([...typed, ...unsent, ...(refused ? fields : [])]);
+    const correcting = showRefused();
     const message = main.querySelector("[role=alert], [role=status]");
     message?.scrollIntoView({ block: "nearest" });
     if (focus && !correcting) focusHere(message ?? main, { preventScroll: true });
@@ -80,31 +84,40 @@ function fill(html, { quietly, fields, typed, focus }) {
   }
   shown = html;
   if (changed) postToDashboard("refreshEntity"); // the order's page still shows the data of when it was opened
-  watch();
+  watch(missing);
 }
 
 function findField(name) {
   return name && main.querySelector(`[name="${CSS.escape(name)}"]:not([type=hidden])`);
 }
 
-/** Enter `fields` again: else whoever sends the form once more asks for everything, instead of the part they wanted. */
-function enter(fields) {
-  for (const [name, value] of fields) {
-    const field = findField(name);
-    if (!field) continue;
-    field.value = value;
-    field.closest("details")?.setAttribute("open", "");
-  }
+/** Return what the user has typed or chosen and not sent. */
+function findUnsent() {
+  const isChanged = ({ options, value, defaultValue }) =>
+    options ? [...options].some(({ selected, defaultSelected }) => selected !== defaultSelected) : value !== defaultValue;
+  return [...main.querySelectorAll("form :is(input:not([type=hidden]), select)")]
+    .filter(isChanged)
+    .map((field) => [field.name, field.value]);
 }
 
 /**
- * Show why a form was refused, with what was entered: `fields`. Return whether it is at the field that the response
- * names, which is focused then.
+ * Enter `fields` again: else whoever sends the form once more asks for everything, instead of the part they wanted.
+ * Return those for which there is no field: the form is missing as long as Saleor does not answer.
  */
-function showRefused(fields) {
+function enter(fields) {
+  return fields.filter(([name, value]) => {
+    const field = findField(name);
+    if (!field) return true;
+    field.value = value;
+    field.closest("details")?.setAttribute("open", "");
+    return false;
+  });
+}
+
+/** Show why a form was refused. Return whether it is at the field that the response names, which is focused then. */
+function showRefused() {
   const refusal = main.querySelector("[role=alert]");
   if (!refusal) return false;
-  enter(fields);
   const { field: name } = refusal.dataset;
   const field = findField(name);
   if (!field) return false;
@@ -127,13 +140,16 @@ function isInUse() {
   return main.querySelector("details[open] form") !== null || document.activeElement.closest("form") !== null;
 }
 
-/** Refresh after a while, as long as something is open; not while the widget is in use, or the page is hidden. */
-function watch() {
+/**
+ * Refresh after a while, as long as something is open; not while the widget is in use, or the page is hidden. `typed`:
+ * fields of a form that is missing now.
+ */
+function watch(typed) {
   const every = main.querySelector("[data-every]")?.dataset.every;
   if (!every) return;
   timer = setTimeout(() => {
-    if (document.hidden || isInUse()) watch();
-    else show(here, [], { quietly: true });
+    if (document.hidden || isInUse()) watch(typed);
+    else show(here, [], { quietly: true, typed });
   }, Number(every) * 1000);
 }
 

@@ -17,8 +17,8 @@ from app.rules.requests.languages import base_language, page_language
 from app.web.dashboard.payments.actions import offers
 
 _UNREACHABLE = gettext_noop(
-    "This order could not be loaded from Saleor. You see only what the app itself knows; reload the order page "
-    "in a minute."
+    "This order could not be loaded from Saleor. Payments made before it was placed may be missing here: all of them "
+    "appear as soon as Saleor responds again."
 )
 _NO_ORDER = gettext_noop("This order was not found in Saleor.")
 _NOT_PAYABLE = gettext_noop("This order has not been placed, or it was cancelled: you cannot request a payment for it.")
@@ -49,7 +49,7 @@ class WidgetView:
     """The view, newest payment first. ``note`` states why no payment can be requested; then ``to_pay`` is zero.
 
     ``attempt`` distinguishes the next link from all earlier ones. ``languages`` are those to choose from for its page,
-    with their names; ``link_language`` is the order's.
+    with their names; ``link_language`` is the order's. ``unreachable``: Saleor did not answer, so rows may be missing.
     """
 
     rows: Sequence[Row]
@@ -60,6 +60,7 @@ class WidgetView:
     link_language: str
     languages: Mapping[str, str]
     payouts: Sequence["PayoutRow"] = ()
+    unreachable: bool = False
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,7 @@ def build_view(order_payments: OrderPayments, now: datetime) -> WidgetView:
             PayoutRow(payout.aggregate.payment, payout.payout.card_mask, standings(payout.aggregate))
             for payout in order_payments.payouts
         ],
+        unreachable=order_payments.unreachable,
     )
 
 
