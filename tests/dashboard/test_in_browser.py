@@ -134,6 +134,23 @@ async def test_a_page_that_does_not_come_says_so_and_is_asked_for_again_by_a_but
         await expect(frame.get_by_role("alert")).to_be_hidden()
 
 
+@pytest.mark.parametrize("status", [403, 404])
+@one_database
+async def test_a_page_that_a_server_in_between_refuses_is_asked_for_again_by_a_button(
+    browser: Browser, market: StaffClient, status: int
+) -> None:
+    """As it does while the app is being replaced: only what the app itself refuses is refused for good."""
+    async with dashboard_of(browser, market.app, "/payments") as (page, frame):
+        await page.route("**/parts/payments*", lambda route: route.fulfill(status=status, body="<h1>No backend</h1>"))
+        await sign_in(page, market.token())
+        await expect(frame.get_by_role("alert")).to_have_text("That did not work. Try again.")
+        await page.unroute_all()
+        again = frame.get_by_role("button", name="Try again")
+        assert await again.is_visible()
+        await again.click()
+        await expect(frame.get_by_role("row")).to_have_count(4)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("language", ["en", "uk"])
 @one_database

@@ -68,8 +68,8 @@ async function show(path, { fields: posted = null, action = null, focus = true, 
     at = answer.headers.get("Content-Location");
     if (answer.ok) part = await answer.text();
     else {
+      ({ message: failure, fields } = await readRefusal(answer)); // fails unless the app itself has refused
       refused = !mayWorkLater(answer);
-      ({ message: failure, fields } = await readRefusal(answer));
     }
   } catch (error) {
     failure = errorMessage(error);
