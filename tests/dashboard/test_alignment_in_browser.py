@@ -11,6 +11,7 @@ from tests.commands.books import operation
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient
 from tests.dashboard.framing import dashboard_of, sign_in
+from tests.dashboard.payouts.test_payouts import may_pay_out
 
 pytestmark = [pytest.mark.browser, one_database]
 
@@ -92,6 +93,34 @@ async def test_what_an_account_is_called_and_how_its_balances_are_refreshed_is_o
         assert len(middles) == 3
         assert max(middles) - min(middles) <= 1
         assert await frame.get_by_role("table").evaluate(_AMOUNTS_END) == [pytest.approx(0, abs=1)]
+
+
+_BOTTOM = "part => Math.round(part.getBoundingClientRect().bottom)"
+
+
+@pytest.mark.parametrize("path", ["/payouts/new", "/money"])
+async def test_button_beside_a_field_stays_there_when_the_field_is_wrong(
+    browser: Browser, staff_client: StaffClient, path: str
+) -> None:
+    await may_pay_out(staff_client)
+    await staff_client.payment(1)
+    async with dashboard_of(browser, staff_client.app, path) as (page, frame):
+        await sign_in(page, staff_client.token())
+        form = frame.locator("form", has=frame.locator("[type=email], [type=date]")).first
+        field, button = form.locator("[type=email], [type=date]").last, form.get_by_role("button")
+        if path == "/money":
+            await field.fill("2000-01-01")  # before the first day
+        else:
+            assert await button.evaluate(_BOTTOM) == await field.evaluate(_BOTTOM)
+        before = await button.bounding_box()
+        await button.click()
+        await expect(field).to_have_attribute("aria-invalid", "true")
+        after, said = await button.bounding_box(), await form.locator(".wrong").bounding_box()
+        assert before is not None
+        assert after is not None
+        assert said is not None
+        assert after["x"] == before["x"]
+        assert said["y"] >= after["y"] + after["height"]
 
 
 # With whatever stands before it in its line.

@@ -42,6 +42,8 @@ TRIAL = Trial(
     last_name="Shevchenko",
 )
 
+NEW = "new"  # what a page's path ends with that is no name of anything
+
 
 @dataclass
 class AppUnderTest:
@@ -127,6 +129,7 @@ async def _sell(app_under_test: AppUnderTest, now: Callable[[], datetime]) -> No
     app_under_test.known = {
         "order_id": [*map(order_id_of, sessions), odd.order_id],
         "account_id": [account],
+        "/set-up/accounts/{account_id}": [account, NEW],
         "/set-up/try/{order_id}": [trial.payment.order_id],
     }
 

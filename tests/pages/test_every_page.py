@@ -11,12 +11,15 @@ import httpx2
 import pytest
 from playwright.async_api import Browser, Frame, Page, Route, ViewportSize, expect
 
+from app.bootstrap import utc_now
 from integration_base_tests.pages import DOCS, rows
 from tests.journeys.stories import begin, order_id_of
 from tests.pages.places import addresses_of, page_routes
 from tests.pages.screenshots.of_every_page import SHEETS, sheet_of
+from tests.pages.screenshots.of_the_dashboard import enable_payouts
 from tests.pages.sight import browser_errors, faults, spacing_faults
-from tests.pages.stack import AppUnderTest
+from tests.pages.stack import NEW, AppUnderTest
+from tests.payments.cards.seals import NUMBER
 
 pytestmark = pytest.mark.browser
 
@@ -83,17 +86,21 @@ async def all_right(browser: Browser, addresses: list[str], *, framed: bool, loo
             for address in addresses:
                 with browser_errors(page) as complaints:
                     if framed:
-                        frame = await opened(page, address)
-                        wrong = await faults(frame)
-                        wrong += await wrong_language(frame, look) + await too_wide(frame) + await spacing_faults(frame)
-                        alarm = frame.locator("#alert")
-                        wrong += [f"alarm: {await alarm.inner_text()}"] if await alarm.is_visible() else []
+                        wrong = await framed_faults(await opened(page, address), look)
                     else:
                         await page.goto(address, wait_until="load")
                         async with staying(page):
                             wrong = await faults(page) + await too_wide(page.main_frame)
                 found += [f"{address} ({look.theme}, {look.language}): {each}" for each in wrong + complaints]
     assert not found, "\n" + "\n".join(found)
+
+
+async def framed_faults(frame: Frame, look: Look) -> list[str]:
+    """Return what is wrong with a page of the app in the Dashboard, as it stands."""
+    wrong = await faults(frame)
+    wrong += await wrong_language(frame, look) + await too_wide(frame) + await spacing_faults(frame)
+    alarm = frame.locator("#alert")
+    return wrong + ([f"alarm: {await alarm.inner_text()}"] if await alarm.is_visible() else [])
 
 
 async def wrong_language(frame: Frame, look: Look) -> list[str]:
@@ -145,11 +152,34 @@ async def test_the_apps_pages_in_the_dashboard(app_under_test: AppUnderTest, bro
 async def test_the_apps_pages_in_a_store_where_nothing_has_happened(
     app_under_test: AppUnderTest, browser: Browser
 ) -> None:
-    of_the_shop = [name for names in app_under_test.known.values() for name in names]
+    of_the_shop = [name for names in app_under_test.known.values() for name in names if name != NEW]
     paths = [path for path in await pages_of(app_under_test, framed=True) if path.rpartition("/")[2] not in of_the_shop]
     await all_right(
         browser, [await app_under_test.frame(app_under_test.new_store, path) for path in paths], framed=True
     )
+
+
+@pytest.mark.long
+async def test_payout_form_with_its_refusal_and_its_review(app_under_test: AppUnderTest, browser: Browser) -> None:
+    await enable_payouts(app_under_test, utc_now)
+    address = await app_under_test.frame(app_under_test.shop.saleor, "/payouts/new")
+    found = []
+    for look in LOOKS:
+        async with a_page(browser, look) as page:
+            frame = await opened(page, address)
+            found += [f"form {look}: {fault}" for fault in await framed_faults(frame, look)]
+            go_on = frame.locator("form[action$='/payouts/review'] > button")
+            await frame.locator("[name$=first_name]").fill("Соломія-Олександра")
+            await frame.locator("[name$=last_name]").fill("Нечуй-Левицька" * 5)
+            await go_on.click()
+            await expect(frame.locator(".summary")).to_be_focused()
+            found += [f"refusal {look}: {fault}" for fault in await framed_faults(frame, look)]
+            for name, text in (("[name=amount]", "40"), ("#card", NUMBER), ("[name=description]", "prize" * 40)):
+                await frame.locator(name).fill(text)
+            await go_on.click()
+            await expect(frame.locator("form[action$='/payouts/confirm']")).to_be_visible()
+            found += [f"review {look}: {fault}" for fault in await framed_faults(frame, look)]
+    assert not found, "\n" + "\n".join(found)
 
 
 @pytest.mark.parametrize("looks", [LOOKS[:1], pytest.param(LOOKS[1:], marks=pytest.mark.long)], ids=["one", "others"])

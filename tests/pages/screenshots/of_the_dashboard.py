@@ -4,7 +4,7 @@ import asyncio
 import random
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -126,7 +126,7 @@ async def _payouts(app_under_test: AppUnderTest, photographer: Photographer, clo
     await photographer.take(page, "dashboard-payout.png")
 
 
-async def enable_payouts(app_under_test: AppUnderTest, clock: SameClock) -> None:
+async def enable_payouts(app_under_test: AppUnderTest, clock: Callable[[], datetime]) -> None:
     """Let the owner switch payouts on, and name who may make them."""
     async with open_services(app_under_test.shop.settings, clock) as services:
         [account] = await services.accounts.all()
