@@ -1,5 +1,7 @@
 """Staff open the app in the Dashboard: they see the overview, go from it to what they want to know, and back."""
 
+from typing import Literal
+
 import pytest
 from playwright.async_api import Browser, expect
 
@@ -50,3 +52,27 @@ async def test_from_the_first_page_to_another_period_to_the_payments_and_back(
         wide = await frame.locator("html").evaluate("it => it.scrollWidth - it.clientWidth")
         assert wide == 0
     assert complaints == []
+
+
+@pytest.mark.parametrize(("theme", "system"), [("light", "dark"), ("dark", "light")])
+@one_database
+async def test_charts_and_messages_are_seen_in_a_contrast_theme_whatever_the_dashboards(
+    browser: Browser, staff_client: StaffClient, theme: str, system: Literal["dark", "light"]
+) -> None:
+    services = staff_client.services
+    await add_two_months_of_payments(services, staff_client.shop.account, services.now())
+    await staff_client.payment(9999, problem="Compare it.")
+    async with dashboard_of(browser, staff_client.app) as (page, frame):
+        await page.emulate_media(forced_colors="active", color_scheme=system)
+        await page.evaluate("theme => setTheme(theme)", theme)
+        await sign_in(page, staff_client.token())
+        link = frame.get_by_role("link", name="Money", exact=True).last
+        of_links = await link.evaluate("link => getComputedStyle(link).color")
+        for drawn, kind in ((".plot .now", "stroke"), (".bars .part", "fill"), (".bars.declined .part", "fill")):
+            part = frame.locator(drawn).first
+            assert await part.evaluate("(part, kind) => getComputedStyle(part)[kind]", kind) == of_links
+        await frame.get_by_role("link", name="Payments", exact=True).click()
+        await frame.get_by_role("link", name="Order 10999").click()
+        box = frame.locator(".problem")
+        await expect(box).to_be_visible()
+        assert await box.evaluate("box => getComputedStyle(box).borderTopWidth") == "1px"
