@@ -75,6 +75,20 @@ async def test_a_payment_that_does_not_agree_is_looked_up_and_looked_at(staff_cl
     assert "Nothing was marked" in answer.text
 
 
+@pytest.mark.browser
+@one_database
+async def test_buttons_that_do_the_same_to_two_payments_have_different_names(
+    browser: Browser, staff_client: StaffClient
+) -> None:
+    await differ(staff_client, 2)
+    async with dashboard_of(browser, staff_client.app, "/attention") as (page, frame):
+        await sign_in(page, staff_client.token())
+        for name in ("Look up now 100.00 UAH Order 1001", "Look up now 100.00 UAH Order 1002"):
+            await expect(frame.get_by_role("button", name=name, exact=True)).to_have_count(1)
+        for name in (f"{BUTTON} 100.00 UAH Order 1001", f"{BUTTON} 100.00 UAH Order 1002"):
+            await expect(frame.get_by_role("button", name=name, exact=True)).to_have_count(1)
+
+
 @one_database
 async def test_the_number_of_tasks_follows_at_once_wherever_one_is_done(staff_client: StaffClient) -> None:
     await differ(staff_client, 2)

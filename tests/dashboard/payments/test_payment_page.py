@@ -52,8 +52,9 @@ async def test_each_receipt_is_called_by_what_it_is_of(staff_client: StaffClient
     )
     kept = await staff_client.payment(1, operations=[operation(details={"receipt_url": paid}), refunded])
     page = (await staff_client.see(f"/payments/{kept.order_id}")).text
-    links = re.findall(r'<a href="(https://gateway[^"]*)"[^>]*>([^<]*)</a>', page)
-    assert links == [(paid, "payment, 100.00\N{NO-BREAK SPACE}UAH"), (back, "Receipt")]
+    links = re.findall(r'<a href="(https://gateway[^"]*)"[^>]*>(.*?)</a>', page)
+    receipt = 'Receipt<span class="away"> 20.50\N{NO-BREAK SPACE}UAH</span>'
+    assert links == [(paid, "payment, 100.00\N{NO-BREAK SPACE}UAH"), (back, receipt)]
     assert "20.50" in page.partition(back)[0].rpartition("<tr")[2]  # in the row of its refund
 
 

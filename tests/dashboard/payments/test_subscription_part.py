@@ -24,6 +24,7 @@ async def test_a_later_charge_is_shown_and_given_back(staff_client: StaffClient)
     page = await staff_client.see(address)
     assert "Status active: the gateway charges it automatically" in text(page)
     assert "charges 569.50 UAH for the subscription" in text(page)
+    assert re.search('<button>Refund now<span class="away"> <time [^>]*>[^<]+</time></span></button>', page.text)
     hidden = '<input type="hidden" name="%s" value="(%s)">'
     forms = re.findall(hidden % ("key", "[0-9a-f]{32}") + r"\s*" + hidden % ("charge", "second"), page.text)
     shop.gateway.will_answer(
