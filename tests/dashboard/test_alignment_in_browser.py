@@ -7,9 +7,9 @@ from playwright.async_api import Browser, expect
 
 from app.core.vocabulary import Kind, State
 from integration_base_tests.loopback import json_reply
-from tests.commands.books import operation
+from tests.commands.books import operation, store_payment
 from tests.commands.conftest import one_database
-from tests.dashboard.dashboard_app import StaffClient
+from tests.dashboard.dashboard_app import StaffClient, names
 from tests.dashboard.framing import dashboard_of, sign_in
 from tests.dashboard.payouts.test_payouts import may_pay_out
 
@@ -66,6 +66,18 @@ async def test_a_chip_and_a_channel_stand_in_one_line(browser: Browser, staff_cl
         channel = frame.locator(".payments td").last
         await expect(channel).to_have_text("default-channel")
         assert await channel.evaluate_all(_LINES) == [1]
+        assert await frame.locator("html").evaluate("html => html.scrollWidth - html.clientWidth") == 0
+
+
+@pytest.mark.parametrize("width", [1228, 700, 390])
+async def test_an_order_or_a_channel_of_one_long_word_leaves_all_columns_in_sight(
+    browser: Browser, staff_client: StaffClient, width: int
+) -> None:
+    words = {"order_number": "WHOLESALE-2026-" + "0" * 30, "channel": "c" * 60, "amount": Decimal("1000000000.00")}
+    await store_payment(staff_client.services, staff_client.shop.account, **(names(1) | words))
+    async with dashboard_of(browser, staff_client.app, "/payments", width=width) as (page, frame):
+        await sign_in(page, staff_client.token())
+        await expect(frame.get_by_role("cell", name="c" * 60)).to_be_visible()
         assert await frame.locator("html").evaluate("html => html.scrollWidth - html.clientWidth") == 0
 
 
