@@ -290,6 +290,29 @@ async def test_a_reload_finds_the_page_again_and_a_link_the_one_that_it_names(
 
 
 @one_database
+async def test_neither_back_nor_a_reload_leads_to_a_search_that_was_refused(
+    browser: Browser, market: StaffClient
+) -> None:
+    async with dashboard_of(browser, market.app, "/payments") as (page, frame):
+        await sign_in(page, market.token())
+        await frame.get_by_role("link", name="Money").click()
+        await frame.get_by_label("From").fill("2000-01-02")
+        await frame.get_by_label("To (inclusive)").fill("2000-01-01")
+        await frame.get_by_role("button", name="Show").click()
+        await expect(frame.locator(".wrong")).to_be_visible()
+        assert await path_of(frame) == "/money"
+        await frame.get_by_role("link", name="Payments", exact=True).click()
+        await expect(frame.get_by_role("heading", name="Payments")).to_be_visible()
+        await page.evaluate("history.back()")
+        money = frame.get_by_role("heading", name="Money", exact=True)
+        await expect(money).to_be_visible()
+        await expect(frame.get_by_role("alert")).to_be_hidden()
+        await page.reload()
+        await sign_in(page, market.token())
+        await expect(money).to_be_visible()
+
+
+@one_database
 async def test_back_after_a_reload_leads_through_the_pages_seen_before_it(
     browser: Browser, market: StaffClient
 ) -> None:

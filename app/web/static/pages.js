@@ -54,10 +54,12 @@ function prepare(part) {
 }
 
 /**
- * Show a page, or the result of an action. `fields`: those of a search that must not be part of the address. Errors are
- * shown in the submitted `form`, and otherwise at the top.
+ * Show a page, or the result of an action. `fields`: those of a search that must not be part of the address. `pushes`:
+ * it becomes the frame's address when it arrives, so that none leads to what was refused. Errors are shown in the
+ * submitted `form`, and otherwise at the top.
  */
-async function show(path, { fields: posted = null, action = null, focus = true, quietly = false, form = null } = {}) {
+async function show(path, how = {}) {
+  const { fields: posted = null, action = null, focus = true, quietly = false, form = null, pushes = false } = how;
   const mine = ++latest;
   if (!quietly) content.setAttribute("aria-busy", "true"); // which fades it: nobody waits for a refresh
   let [part, language, at] = [null, null, null];
@@ -82,8 +84,9 @@ async function show(path, { fields: posted = null, action = null, focus = true, 
   again.hidden = part !== null || refused || action !== null;
   const elsewhere = content.querySelector("#elsewhere"); // until a page is shown
   elsewhere?.toggleAttribute("hidden", !refused || pathOf(location.pathname) === "/");
-  again.onclick = () => show(path, { fields: posted });
+  again.onclick = () => show(path, { fields: posted, pushes });
   if (part === null) return;
+  if (pushes) enter(path, posted);
   // An action can have led to another page: back, reload and a change of language must find that one.
   if (at !== null && at !== pathOf(location.pathname)) pushPath(at);
   fill(part, language, focus);
@@ -219,10 +222,14 @@ function showCurrent(how = {}) {
   show(path, { fields, ...how });
 }
 
-function go(path, { fields = null, form = null } = {}) {
+function enter(path, fields = null) {
   pushPath(path, fields);
   window.scrollTo(0, 0);
-  show(path, { fields, form });
+}
+
+function go(path) {
+  enter(path);
+  show(path);
 }
 
 /** Do what replaces the page, unless the user would rather keep changes in a form other than `except`. */
@@ -335,10 +342,10 @@ content.addEventListener("submit", (event) => {
   const search = form.method === "get" || form.dataset.search !== undefined;
   // An e-mail address must not be part of a page's address, which logs keep: it is posted.
   if (search && fields.some(([, value]) => value.includes("@"))) {
-    leave(() => go(path, { fields, form }));
+    leave(() => show(path, { fields, form, pushes: true }));
   } else if (search) {
     const query = new URLSearchParams(fields.filter(([, value]) => value));
-    leave(() => go(query.size ? `${path}?${query}` : path, { form }));
+    leave(() => show(query.size ? `${path}?${query}` : path, { form, pushes: true }));
   } else if (!content.hasAttribute("aria-busy")) {
     leave(() => send(form, path, fields), form);
   }
