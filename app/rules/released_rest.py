@@ -58,10 +58,9 @@ def release_unkept_rest(aggregate: PaymentAggregate, shown: Observations, contex
     if len(captures) != 1 or not captures[0].keeps_rest or shown.unreadable or shown.unexplained:
         return
     is_shown = any(seen.kind is Kind.CAPTURE and seen.state is State.SUCCESS for seen in shown)
-    later = aggregate.operations[aggregate.operations.index(captures[0]) + 1 :]
     current = balance(aggregate.payment.flow, aggregate.operations)
     has_rest = current.capturable > ZERO and not current.in_flight
-    if is_shown and has_rest and any(_was_in_wrong_state(operation) for operation in later):
+    if is_shown and has_rest and _refused_for_its_state(aggregate) is not None:
         captures[0].keeps_rest = False
         raise_problem(aggregate, _NOT_KEPT, context.now, cause=cause_of_mismatch(_NOT_KEPT, captures[0].id, ""))
         report_released_rest(aggregate, context)
@@ -76,12 +75,8 @@ def doubt_refused_release(aggregate: PaymentAggregate, shown: Observations, cont
     is_untouched = ZERO < current.capturable == current.authorized and not current.in_flight
     if not is_untouched or not shown or shown.unreadable or shown.unexplained:
         return
-    refused = [
-        operation
-        for operation in aggregate.operations
-        if operation.kind is Kind.VOID and _was_in_wrong_state(operation) and operation.decision is None
-    ]
-    for operation in refused[-1:]:
+    operation = _refused_for_its_state(aggregate)
+    if operation is not None and operation.kind is Kind.VOID and operation.decision is None:
         operation.contradicted = True
         amount = Money(operation.amount, operation.currency)
         issue = Issue(IssueCode.RELEASE_IN_DOUBT, sum=amount)
@@ -125,14 +120,15 @@ def take_over_release(aggregate: PaymentAggregate, operation: Operation) -> None
             return
 
 
-def _was_in_wrong_state(operation: Operation) -> bool:
-    """Return True when the gateway refused to charge or release a reservation because of the state it is in."""
-    return (
-        operation.kind in {Kind.CAPTURE, Kind.VOID}
-        and is_ours(operation)
-        and operation.has_surely_failed
-        and operation.status_code == WRONG_STATE
-    )
+def _refused_for_its_state(aggregate: PaymentAggregate) -> Operation | None:
+    """Return our charge or release of a reservation that the gateway refused because of the state it is in.
+
+    None if anything was done with the reservation after it: that may be why.
+    """
+    uses = [operation for operation in aggregate.operations if operation.kind in {Kind.CAPTURE, Kind.VOID}]
+    if not uses or not is_ours(uses[-1]) or not uses[-1].has_surely_failed:
+        return None
+    return uses[-1] if uses[-1].status_code == WRONG_STATE else None
 
 
 def _successful(aggregate: PaymentAggregate, kind: Kind) -> list[Operation]:

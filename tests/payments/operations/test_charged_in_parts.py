@@ -160,6 +160,19 @@ async def test_a_refusal_that_others_explain_says_nothing_of_the_rest(keeping: S
     assert await problems_of(keeping) == []
 
 
+async def test_a_refusal_while_another_charge_is_under_way_says_nothing_of_the_rest(keeping: Shop) -> None:
+    """In the portal, by a colleague: it fails at the bank, and then the rest can be charged as before."""
+    keeping.gateway.will_answer(json_reply(done(keeping, "capture", "100.00")))
+    await keeping.request_action("CHARGE", "100.00", "first")
+    other = done(keeping, "capture", "60.00", status="pending")
+    keeping.gateway.will_answer(refusal_reply("Invalid operation", "4150"))
+    await keeping.request_action("CHARGE", "50.00", "second")
+    other |= {"status": "failure", "status_code": "4009"}
+    await keeping.pass_time(hours=6)
+    assert keeping.amounts == amounts(authorized=REST, charged="100.00")
+    assert await problems_of(keeping) == []
+
+
 @pytest.mark.parametrize("code", ["4139", "P-429", "4009"])
 async def test_another_refusal_says_nothing_of_the_rest(keeping: Shop, code: str) -> None:
     keeping.gateway.will_answer(json_reply(done(keeping, "capture", "100.00")))
