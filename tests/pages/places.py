@@ -16,7 +16,9 @@ def page_routes(application: FastAPI) -> Iterator[str]:
     """Give the paths of all routes that answer GET with a page."""
     for route in iter_route_contexts(application.routes):
         path = route.path or ""
-        if "GET" in (route.methods or ()) and not path.startswith(NO_PAGES) and not path.endswith(NO_HTML):
+        leads_on = path != "/" and path.endswith("/")  # to the page without the slash
+        is_page = not path.startswith(NO_PAGES) and not path.endswith(NO_HTML) and not leads_on
+        if "GET" in (route.methods or ()) and is_page:
             yield path
 
 

@@ -178,7 +178,7 @@ class TestASuccessAfterAFailure:
         await reports_refund(paid_shop, "success", TOTAL, "refund-2")
         await reports_refund(paid_shop, "success", TOTAL)
         assert paid_shop.amounts == amounts(charged=str(-FULL), refunded=str(2 * FULL))
-        assert "had not enough left for it" in (problem_text((await paid_shop.aggregate()).payment) or "")
+        assert "there was not enough left for it" in (problem_text((await paid_shop.aggregate()).payment) or "")
 
 
 class TestAfterStaffHaveSettledIt:

@@ -170,21 +170,26 @@ class TestARefundOfEverything:
 
     @pytest.mark.law(3, 8)
     @pytest.mark.parametrize(
-        ("kind", "by_others"), [("refund", "30.00"), ("capture", "200.00")], ids=["less is left", "more is charged"]
+        ("kind", "by_others", "named"),
+        [("refund", "30.00", []), ("capture", "200.00", [Decimal(100)])],
+        ids=["less is left", "more is charged"],
     )
     async def test_names_it_where_others_acted_while_it_waited_for_its_turn(
-        self, held: Shop, kind: str, by_others: str
+        self, held: Shop, kind: str, by_others: str, named: list[Decimal]
     ) -> None:
-        """What the gateway would give back without an amount is not what staff asked for, and not what is recorded."""
+        """What the gateway would give back without an amount is not what staff asked for, and not what is recorded.
+
+        Where too little is left, the gateway is not asked.
+        """
         await capture(held, "100.00", "first")
         held.gateway.will_answer(HangUp())
         await held.request_action("CANCEL", "469.50", "the rest")
         assert (await held.request_action("REFUND", "100.00", "all")).result is None
         await held.notify(operation(kind, held.order_id, by_others, operation_id="portal"))
-        held.gateway.will_answer(refusal_reply("Too much", "4139"))
+        held.gateway.will_answer(*[refusal_reply("Too much", "4139")] * len(named))
         await held.pass_time(hours=6)
-        (call,) = (request for request in held.gateway.requests if action_of(request) == "refund")
-        assert call.json["refund_amount"] == Decimal(100)
+        calls = [request for request in held.gateway.requests if action_of(request) == "refund"]
+        assert [call.json["refund_amount"] for call in calls] == named
         assert held.saleor.reported_types.count("REFUND_FAILURE") == 1
         assert (await held.operation(Kind.REFUND)).state is State.FAILURE
 

@@ -14,6 +14,7 @@ from datetime import date
 from decimal import Decimal
 from ipaddress import IPv6Address, ip_address
 from typing import Annotated, Any, Literal
+from unicodedata import category
 
 from pydantic import (
     AfterValidator,
@@ -132,8 +133,11 @@ class _StorefrontModel(BaseModel):
 
 
 def is_blank(value: Any) -> bool:
-    """Return True for null and for text of which nothing is seen: white space, zero-width characters."""
-    return value is None or (isinstance(value, str) and not visible_text(value))
+    """Return True for null and for text without a character that is seen: white space, zero-width characters.
+
+    Nobody types or pastes nothing but control characters: they are refused where they stand.
+    """
+    return value is None or (isinstance(value, str) and all(c.isspace() or category(c) == "Cf" for c in value))
 
 
 def _read_object(value: Any) -> Any:

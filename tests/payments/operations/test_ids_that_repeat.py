@@ -48,7 +48,7 @@ async def test_the_second_refund_is_never_told_as_failed(paid_shop: Shop, amount
     assert (await paid_shop.operation(Kind.REFUND, 1)).state is State.UNKNOWN
     assert "REFUND_FAILURE" not in paid_shop.saleor.reported_types
     told = problem_text((await paid_shop.aggregate()).payment) or ""
-    assert "operations of this payment that the app cannot read" in told
+    assert "operations of this order that the app cannot read" in told
     assert "has been unknown" in told
 
 
