@@ -1,6 +1,5 @@
 """What an operator can do about a server that cannot be reached."""
 
-import os
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -57,11 +56,11 @@ _CONNECT_DIRECTLY = gettext_noop(
 )
 
 
-def remedy_for(failure: ConnectionFailure, environment: Mapping[str, str] = os.environ) -> str:
+def remedy_for(failure: ConnectionFailure, environment: Mapping[str, str]) -> str:
     """Return what the operator can do about it, as a clause in English.
 
-    Where the environment names a proxy for what connects to others, that is the likely cause: the app checks the
-    addresses that it connects to, and a proxy would resolve their names itself.
+    Where the process's ``environment`` names a proxy for what connects to others, that is the likely cause: the app
+    checks the addresses that it connects to, and a proxy would resolve their names itself.
     """
     names_proxy = any(name.upper() in _PROXY_VARIABLES and value for name, value in environment.items())
     return _CONNECT_DIRECTLY if names_proxy and failure in _BEHIND_A_PROXY else REMEDIES[failure]

@@ -55,12 +55,8 @@ def release_unkept_rest(aggregate: PaymentAggregate, shown: Observations, contex
     that has charged several parts has shown that it keeps the rest: its refusal has another reason.
     """
     captures = _successful(aggregate, Kind.CAPTURE)
-    if len(captures) != 1 or not captures[0].keeps_rest or shown.unreadable or shown.unexplained:
-        return
-    is_shown = any(seen.kind is Kind.CAPTURE and seen.state is State.SUCCESS for seen in shown)
-    current = balance(aggregate.payment.flow, aggregate.operations)
-    has_rest = current.capturable > ZERO and not current.in_flight
-    if is_shown and has_rest and _refused_for_its_state(aggregate) is not None:
+    has_rest = balance(aggregate.payment.flow, aggregate.operations).capturable > ZERO
+    if len(captures) == 1 and has_rest and _refused_for_its_state(aggregate, shown) is not None:
         captures[0].keeps_rest = False
         raise_problem(aggregate, _NOT_KEPT, context.now, cause=cause_of_mismatch(_NOT_KEPT, captures[0].id, ""))
         report_released_rest(aggregate, context)
@@ -72,11 +68,9 @@ def doubt_refused_release(aggregate: PaymentAggregate, shown: Observations, cont
     It has perhaps lapsed, or was released without a record: only staff can find out, in the gateway's portal (7).
     """
     current = balance(aggregate.payment.flow, aggregate.operations)
-    is_untouched = ZERO < current.capturable == current.authorized and not current.in_flight
-    if not is_untouched or not shown or shown.unreadable or shown.unexplained:
-        return
-    operation = _refused_for_its_state(aggregate)
-    if operation is not None and operation.kind is Kind.VOID and operation.decision is None:
+    operation = _refused_for_its_state(aggregate, shown)
+    is_untouched = ZERO < current.capturable == current.authorized
+    if is_untouched and operation is not None and operation.kind is Kind.VOID and operation.decision is None:
         operation.contradicted = True
         amount = Money(operation.amount, operation.currency)
         issue = Issue(IssueCode.RELEASE_IN_DOUBT, sum=amount)
@@ -120,15 +114,18 @@ def take_over_release(aggregate: PaymentAggregate, operation: Operation) -> None
             return
 
 
-def _refused_for_its_state(aggregate: PaymentAggregate) -> Operation | None:
+def _refused_for_its_state(aggregate: PaymentAggregate, shown: Observations) -> Operation | None:
     """Return our charge or release of a reservation that the gateway refused because of the state it is in.
 
-    None if anything was done with the reservation after it: that may be why.
+    None if anything explains it, or may: what was done with the reservation after it, or a part of the order that is
+    not shown or cannot be read.
     """
+    used = {Kind.CREATE, *(capture.kind for capture in _successful(aggregate, Kind.CAPTURE))}
+    is_whole = used <= {seen.kind for seen in shown if seen.state is State.SUCCESS}
     uses = [operation for operation in aggregate.operations if operation.kind in {Kind.CAPTURE, Kind.VOID}]
-    if not uses or not is_ours(uses[-1]) or not uses[-1].has_surely_failed:
+    if not uses or not is_whole or shown.unreadable or shown.unexplained:
         return None
-    return uses[-1] if uses[-1].status_code == WRONG_STATE else None
+    return uses[-1] if is_ours(uses[-1]) and uses[-1].status_code == WRONG_STATE else None
 
 
 def _successful(aggregate: PaymentAggregate, kind: Kind) -> list[Operation]:

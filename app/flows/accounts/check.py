@@ -5,6 +5,7 @@ if balances are shown to these and not to others (gateway interface, 11). Then c
 register.
 """
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -189,7 +190,7 @@ def describe_failure(error: GatewayError, host: str) -> CheckFailure:
     facts = {
         "host": host,
         "why": LazyMessage(REASONS[connection]),
-        "remedy": LazyMessage(remedy_for(connection)),
+        "remedy": LazyMessage(remedy_for(connection, os.environ)),
         "code": f" [{error.code}]" if error.code else "",
         "http": f"HTTP {error.http_status}: “{error.said}”" if error.said else f"HTTP {error.http_status}",
         "said": error.message.rstrip("."),

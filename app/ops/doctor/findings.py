@@ -1,5 +1,6 @@
 """Findings of checks: the state of one subject, as messages for people, and the remedy."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -142,7 +143,7 @@ def error(
 
 def connection_remedy(failure: ConnectionFailure) -> LazyMessage:
     """Return what to do about a failed connection, as a sentence; its first letter is capitalized on display."""
-    return LazyMessage("%(clause)s.", clause=LazyMessage(remedy_for(failure)))
+    return LazyMessage("%(clause)s.", clause=LazyMessage(remedy_for(failure, os.environ)))
 
 
 def _default_fixer(subject: Subject) -> FixedBy:

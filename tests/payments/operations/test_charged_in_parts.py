@@ -173,6 +173,60 @@ async def test_a_refusal_while_another_charge_is_under_way_says_nothing_of_the_r
     assert await problems_of(keeping) == []
 
 
+@pytest.mark.law(10)
+@pytest.mark.parametrize("lacking", ["unreadable", "capture", "everything", "another method"])
+async def test_an_order_that_is_not_shown_wholly_says_nothing_of_the_rest(keeping: Shop, lacking: str) -> None:
+    """What is missing may be why the gateway refuses."""
+    keeping.gateway.will_answer(json_reply(done(keeping, "capture", "100.00")))
+    await keeping.request_action("CHARGE", "100.00", "first")
+    create, capture = keeping.gateway.book[keeping.order_id]
+    shown = {
+        "unreadable": [create, capture, {**capture, "operation_id": "other", "amount": "much"}],
+        "capture": [create],
+        "everything": [],
+        "another method": [create, capture, {**capture, "operation_id": "other", "method": "barter"}],
+    }
+    keeping.gateway.book[keeping.order_id] = shown[lacking]
+    keeping.gateway.will_answer(refusal_reply("Invalid operation", "4150"))
+    await keeping.request_action("CHARGE", "50.00", "second")
+    await keeping.pass_time(minutes=1)
+    assert IssueCode.REST_NOT_KEPT not in {issue.code for issue in await problems_of(keeping)}
+    assert keeping.amounts == amounts(authorized=REST, charged="100.00")
+
+
+@pytest.mark.law(7)
+@pytest.mark.parametrize("lacking", ["unreadable", "everything"])
+async def test_an_order_that_is_not_shown_wholly_puts_no_release_in_doubt(reserved_shop: Shop, lacking: str) -> None:
+    shop = reserved_shop
+    (create,) = shop.gateway.book[shop.order_id]
+    unreadable = {**operation("void", shop.order_id, TOTAL), "amount": "much"}
+    shop.gateway.book[shop.order_id] = [create, unreadable] if lacking == "unreadable" else []
+    shop.gateway.will_answer(refusal_reply("Invalid operation", "4150"))
+    await shop.request_action("CANCEL", TOTAL, "first")
+    await shop.pass_time(minutes=1)
+    assert not (await shop.operation(Kind.VOID)).contradicted
+
+
+async def test_a_charge_that_is_refused_for_the_state_is_in_no_doubt(reserved_shop: Shop) -> None:
+    shop = reserved_shop
+    shop.gateway.will_answer(refusal_reply("Invalid operation", "4150"))
+    await shop.request_action("CHARGE", "50.00", "first")
+    await shop.pass_time(minutes=1)
+    assert await problems_of(shop) == []
+    assert not (await shop.operation(Kind.CAPTURE)).contradicted
+
+
+async def test_what_the_portal_was_refused_says_nothing_of_the_rest(keeping: Shop) -> None:
+    keeping.gateway.will_answer(json_reply(done(keeping, "capture", "100.00")))
+    await keeping.request_action("CHARGE", "100.00", "first")
+    await keeping.notify(done(keeping, "capture", "60.00", status="failure"))
+    await keeping.pass_time(minutes=1)
+    assert await look_up_now(keeping.services, keeping.order_id) is None
+    await keeping.pass_time(minutes=1)
+    assert keeping.amounts == amounts(authorized=REST, charged="100.00")
+    assert await problems_of(keeping) == []
+
+
 @pytest.mark.parametrize("code", ["4139", "P-429", "4009"])
 async def test_another_refusal_says_nothing_of_the_rest(keeping: Shop, code: str) -> None:
     keeping.gateway.will_answer(json_reply(done(keeping, "capture", "100.00")))
@@ -220,6 +274,7 @@ async def test_a_reservation_that_cannot_be_released_is_put_to_staff(
     assert (shop.amounts, sorted(shop.transaction.actions)) == (told, sorted(offered))
     assert await look_up_now(shop.services, shop.order_id) is None
     assert await problems_of(shop) == []
+    assert not (await shop.operation(Kind.VOID)).contradicted
 
 
 @pytest.mark.law(7)
