@@ -84,22 +84,27 @@ check: $(STAMP) ## Formatting, lint, types, who may import whom, and what is dec
 	$(BIN)/deptry app --known-first-party app --per-rule-ignores '$(NOT_ODD)'
 	@for package in $(PACKAGES); do (cd packages/$$package && $(CURDIR)/$(BIN)/deptry . --per-rule-ignores '$(NOT_ODD)') || exit 1; done
 
-# What the tests of the tooling (tests/suites.py) look at. They run when something of it has changed since they passed.
-TOOLING := .ci Makefile pyproject.toml requirements-dev.txt saleor_gateway.py app/*.py app/demo packages \
+# Some tests run only when something that they look at has changed since they passed: those of the packages, which stand
+# on nothing of the app, and those of the tooling (tests/suites.py).
+PACKAGES_LOOK_AT := Makefile pyproject.toml requirements-dev.txt conftest.py packages cassettes docs/gateway.md
+TOOLING_LOOKS_AT := .ci Makefile pyproject.toml requirements-dev.txt saleor_gateway.py app/*.py app/demo packages \
 	app/web/static docs mkdocs.yml packaging/site requirements-docs.txt conftest.py tests/*.py tests/ci tests/demo tests/docs \
 	tests/gateway_contract tests/secrets
+PACKAGES_TESTED := build/.packages-tested
 TOOLING_TESTED := build/.tooling-tested
-TOOLING_CHANGED = $(shell [ ! -e $(TOOLING_TESTED) ] && echo yes || \
-	find $(TOOLING) -type f -not -name '*.pyc' -newer $(TOOLING_TESTED) | head -n 1)
+# A word where a file of $(2) is newer than the file $(1), or $(1) is not there.
+CHANGED_SINCE = $(shell [ ! -e $(1) ] && echo yes || find $(2) -type f -not -name '*.pyc' -newer $(1) | head -n 1)
+PACKAGES_CHANGED = $(call CHANGED_SINCE,$(PACKAGES_TESTED),$(PACKAGES_LOOK_AT))
+TOOLING_CHANGED = $(call CHANGED_SINCE,$(TOOLING_TESTED),$(TOOLING_LOOKS_AT))
 
 # SINCE=HEAD^ runs first the tests of the houses that have changed since that commit: so does CI.
 SINCE ?=
 .PHONY: test
-test: check ## All checks, then the tests but for the long campaigns, and those of the tooling if it has changed
+test: check ## All checks, then the tests but for the long campaigns, and those that what has changed cannot fail
 	@mkdir -p build && touch build/.test-begun
 	$(PYTEST) -n $(WORKERS) --dist worksteal -m 'not long$(if $(ARGS)$(TOOLING_CHANGED),, and not tooling)' \
-		$(if $(SINCE),--since $(SINCE)) $(ARGS)
-	@$(if $(ARGS),,mv build/.test-begun $(TOOLING_TESTED))
+		$(if $(SINCE),--since $(SINCE)) $(or $(ARGS),$(if $(PACKAGES_CHANGED),,tests))
+	@$(if $(ARGS),,cp -p build/.test-begun $(TOOLING_TESTED) && mv build/.test-begun $(PACKAGES_TESTED))
 
 # A house's own tests alone: what others install is tested in a minute or two.
 .PHONY: test-sdk test-client test-app

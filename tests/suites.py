@@ -16,15 +16,11 @@ TOOLING = (
     "tests/docs/test_site.py",
     "tests/demo/",
     "tests/secrets/test_hunt.py",
-    "packages/gateway-client/tests/gateway_client_tests/contract/test_docs.py",
-    "packages/gateway-client/tests/gateway_client_tests/contract/test_recording.py",
-    "packages/gateway-client/tests/gateway_client_tests/sandbox/",
-    "packages/saleor-app-sdk/tests/saleor_app_sdk_tests/testing/",
 )
-"""Tests of what the product is tested and explained with: the sandbox, the played Saleor, CI, the guide's examples and
-the documentation's site.
+"""Tests of what the product is tested and explained with: CI, the demo, the guide's examples and the documentation's
+site.
 
-What they look at is listed in the Makefile (``TOOLING``); ``make test`` runs them when that has changed.
+What they look at is listed in the Makefile (``TOOLING_LOOKS_AT``); ``make test`` runs them when that has changed.
 """
 
 

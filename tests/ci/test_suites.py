@@ -178,29 +178,36 @@ class TestMakeTest:
         """Return a folder with the Makefile and what it needs."""
         for file in ("Makefile", "pyproject.toml", "requirements-dev.txt"):
             shutil.copy(REPOSITORY / file, tmp_path)
-        (tmp_path / "packages").mkdir()
+        for folder in ("packages", "docs"):
+            (tmp_path / folder).mkdir()
         return tmp_path
 
-    def test_runs_the_tooling_tests_in_a_fresh_clone(self, copy: Path) -> None:
-        assert chosen_marks(copy) == "not long"
+    def test_runs_everything_in_a_fresh_clone(self, copy: Path) -> None:
+        assert chosen(copy) == ("not long", "")
 
-    def test_leaves_them_out_once_they_have_passed(self, copy: Path) -> None:
+    def test_leaves_out_packages_and_tooling_once_their_tests_have_passed(self, copy: Path) -> None:
         passed(copy)
-        assert chosen_marks(copy) == "not long and not tooling"
+        assert chosen(copy) == ("not long and not tooling", "tests")
 
-    def test_runs_them_again_when_a_file_has_changed(self, copy: Path) -> None:
+    def test_runs_all_again_when_a_package_has_changed(self, copy: Path) -> None:
         passed(copy)
         write(copy / "packages" / "new.py", seconds_ahead=120)
-        assert chosen_marks(copy) == "not long"
+        assert chosen(copy) == ("not long", "")
+
+    def test_runs_those_of_the_tooling_again_when_a_document_has_changed(self, copy: Path) -> None:
+        passed(copy)
+        write(copy / "docs" / "operators.md", seconds_ahead=120)
+        assert chosen(copy) == ("not long", "tests")
 
     def test_leaves_out_nothing_of_what_somebody_names(self, copy: Path) -> None:
         passed(copy)
-        assert chosen_marks(copy, "ARGS=tests/demo") == "not long"
+        assert chosen(copy, "ARGS=packages tests/demo") == ("not long", "packages tests/demo")
 
 
 def passed(folder: Path) -> None:
     """Do what ``make test`` does when the tests have passed."""
-    write(folder / "build" / ".tooling-tested", seconds_ahead=60)
+    for stamp in (".packages-tested", ".tooling-tested"):
+        write(folder / "build" / stamp, seconds_ahead=60)
 
 
 def write(file: Path, seconds_ahead: float) -> None:
@@ -210,10 +217,11 @@ def write(file: Path, seconds_ahead: float) -> None:
     os.utime(file, (time.time() + seconds_ahead,) * 2)
 
 
-def chosen_marks(folder: Path, *variables: str) -> str:
-    """Return the marks for which ``make test`` would ask."""
+def chosen(folder: Path, *variables: str) -> tuple[str, str]:
+    """Return the marks and the paths for which ``make test`` would ask."""
     command = ["make", "-n", "test", *variables]
     environment = {"PATH": os.environ["PATH"]}  # nothing of a make that runs these tests
     ran = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
-    (line,) = [line for line in ran.stdout.splitlines() if " -m '" in line]
-    return line.partition(" -m '")[2].partition("'")[0]
+    asked = ran.stdout.replace("\\\n", " ").partition(" -m '")[2].splitlines()[0]
+    marks, _, paths = asked.partition("'")
+    return marks, paths.strip()
