@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from unicodedata import category
+from unicodedata import category, decimal, normalize
 
 _IMPOSSIBLE = re.compile("[\x00\ud800-\udfff]")
 _REPLACEMENT = "\ufffd"
@@ -36,3 +36,18 @@ def visible_text(text: str) -> str:
         return text.strip()
     spaced = (" " if character.isspace() else character for character in text)
     return "".join(mark for mark in spaced if category(mark) not in _UNSEEN and mark not in _VARIATIONS).strip()
+
+
+def typed_number(text: str) -> str:
+    """Return a number that was typed or pasted, in the signs of a Latin keyboard.
+
+    Other keyboards have digits of their own (Arabic, Persian, Hindi) or wide ones (Japanese), and word processors
+    other dashes.
+    """
+    if text.isascii() and text.isprintable():
+        return text.strip()
+    marks = normalize("NFKC", visible_text(text))
+    return "".join(
+        str(decimal(mark)) if mark.isdecimal() else "-" if category(mark) == "Pd" or mark == "\u2212" else mark
+        for mark in marks
+    )

@@ -496,6 +496,22 @@ class TestCards:
             "all => all.map(({ value }) => value)"
         ) == ["", "", ""]
 
+    @pytest.mark.parametrize("zero", ["٠", "۰", "०", "０"])
+    async def test_card_is_typed_with_the_digits_of_any_keyboard(self, visit: Visit, zero: str) -> None:
+        digits = str.maketrans("0123456789", "".join(chr(ord(zero) + number) for number in range(10)))
+        visit.saleor.set_answers(OFFER, self.offer())
+        visit.saleor.set_answers(START, PAID)
+        await visit.open(mode="direct")
+        await type_card(visit.page, GOOD.translate(digits), "12/40".translate(digits), "737".translate(digits))
+        await expect(visit.page.get_by_label("Card number")).to_have_value("5454 5454 5454 5454")
+        await presses(visit)
+        await visit.wait_for_state("paid")
+        [asked] = visit.saleor.variables(START)
+        content = json.loads(
+            jwe.decrypt_compact(asked["gateway"]["data"]["card"], self.KEY, ALGORITHMS).plaintext or b""
+        )
+        assert (content["number"], content["expMonth"], content["expYear"], content["cvv"]) == (GOOD, "12", "40", "737")
+
     async def test_what_cannot_be_right_is_told_at_its_field_before_anything_is_asked(self, visit: Visit) -> None:
         visit.saleor.set_answers(OFFER, self.offer())
         await visit.open("uk", mode="direct")

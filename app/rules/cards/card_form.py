@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from itertools import accumulate, pairwise
 from typing import Any
 
+from app.core.text import typed_number
 from app.i18n.messages import gettext_noop
 from app.i18n.translation import translation_for
 from app.rules.refusal import RefusalCode, RefusalError
@@ -88,8 +89,8 @@ def _parse_expiry(content: Mapping[str, Any], language: str, now: datetime) -> t
 
 
 def _text(value: object) -> str:
-    """Return the value of a form field, which is text or a whole number, as text."""
-    return str(value).strip() if isinstance(value, str | int) and not isinstance(value, bool) else ""
+    """Return the value of a form field, which is a number as text or a whole number, as text."""
+    return typed_number(str(value)) if isinstance(value, str | int) and not isinstance(value, bool) else ""
 
 
 def _invalid_card(name: str, reason: str, shopper_message: str, language: str) -> RefusalError:

@@ -31,7 +31,7 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel, to_pascal
 
-from app.core.text import visible_text
+from app.core.text import typed_number, visible_text
 from app.i18n.messages import gettext_noop
 from app.i18n.translation import translation_for
 from app.i18n.validation import FieldError, find_field_errors
@@ -109,7 +109,9 @@ _Text = Annotated[
 ]
 _Pasted = BeforeValidator(lambda value: visible_text(value) if isinstance(value, str) else value)
 _Email = Annotated[str, StringConstraints(max_length=254, pattern=r"^[^@\s]+@[^@\s]+$"), _Pasted]
-_Number = Annotated[str, StringConstraints(max_length=32), _Pasted]
+_Typed = BeforeValidator(lambda value: typed_number(value) if isinstance(value, str) else value)
+_Phone = Annotated[str, StringConstraints(max_length=32, pattern=r"[0-9]"), _Typed]
+_TaxId = Annotated[str, StringConstraints(max_length=32), _Typed]
 
 
 # Phone numbers have up to 15 digits (ITU E.164), and some countries' tax ids nearly as many: every tenth of those
@@ -159,12 +161,12 @@ class Customer(_StorefrontModel):
     model_config = ConfigDict(coerce_numbers_to_str=True)
 
     email: _Email | None = None
-    phone: _Number | None = None
+    phone: _Phone | None = None
     first_name: Lenient[_Name] = None
     last_name: Lenient[_Name] = None
     patronymic: Lenient[_Name] = None
     birthday: Lenient[date] = None
-    tax_id: Lenient[_Number] = None
+    tax_id: Lenient[_TaxId] = None
     country: _Country = None
     ip: _Ip = None
     referrer: Lenient[_Referrer] = None

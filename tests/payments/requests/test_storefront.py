@@ -79,6 +79,8 @@ def test_whatever_a_storefront_sends_is_read_or_refused_in_words(data: Any) -> N
         ({"customer": "Taras"}, "data.customer"),
         ({"customer": {"email": "nobody"}}, "data.customer.email"),
         ({"customer": {"phone": "0" * 33}}, "data.customer.phone"),
+        ({"customer": {"phone": "-"}}, "data.customer.phone"),
+        ({"customer": {"phone": "немає"}}, "data.customer.phone"),
         ({"returnUrl": "https://shop.example.com/" + "x" * 2000}, "data.returnUrl"),
         ({"saveCard": "perhaps"}, "data.saveCard"),
         ({"subscription": {"every": 1}}, "data.subscription.interval"),
@@ -208,6 +210,21 @@ def test_invisible_characters_around_what_a_shopper_pastes_are_dropped(wrapped: 
 
 def test_spaces_of_a_phone_number_are_those_of_a_keyboard() -> None:
     assert parse_data({"customer": {"phone": "+380\u00a050\u2009123\u200b4567"}}).customer.phone == "+380 50 1234567"
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "＋３８０（５０）１２３－４５６７",
+        "+٣٨٠(٥٠)١٢٣-٤٥٦٧",
+        "+۳۸۰(۵۰)۱۲۳-۴۵۶۷",
+        "+380(50)123\u20114567",
+        "+३८०(५०)१२३–४५६७",
+    ],
+)
+def test_a_phone_number_may_be_typed_on_any_keyboard(typed: str) -> None:
+    """Phones in Arabic, Persian, Hindi and Japanese have keys with their own digits and signs."""
+    assert parse_data({"customer": {"phone": typed}}).customer.phone == "+380(50)123-4567"
 
 
 @given(tags=st.lists(st.none() | st.text(max_size=12), max_size=3))

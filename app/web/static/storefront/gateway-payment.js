@@ -388,6 +388,18 @@ function browserFingerprint() {
   };
 }
 
+/** What is typed, in the digits of a Latin keyboard: others have their own (Arabic, Hindi), or wide ones (Japanese). */
+function inPlainDigits(text) {
+  const isDigit = (code) => /\p{Nd}/u.test(String.fromCodePoint(code));
+  const valueOf = (digit) => {
+    const code = digit.codePointAt(0);
+    let value = 0; // those of a script stand in a row, from its zero
+    while (isDigit(code - value - 1)) value += 1;
+    return value;
+  };
+  return text.normalize("NFKC").replace(/\p{Nd}/gu, valueOf);
+}
+
 function passesLuhn(number) {
   const digits = [...number].reverse().map(Number);
   const sum = digits.reduce((total, digit, place) => total + (place % 2 ? (digit * 2) % 10 + (digit > 4 ? 1 : 0) : digit), 0);
@@ -1123,7 +1135,7 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
         spellcheck: "false", ...attributes,
       });
       input.addEventListener("input", ({ inputType }) => {
-        if (!inputType?.startsWith("delete") && input.selectionStart === input.value.length) input.value = tidy(input.value);
+        if (!inputType?.startsWith("delete") && input.selectionStart === input.value.length) input.value = tidy(inPlainDigits(input.value));
         this.#mark([], name);
       });
       made[name] = { input, wrong };
@@ -1158,7 +1170,7 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
 
   #readCard() {
     const { number, expiry, cvv } = this.#parts.fields;
-    return readCard(number.input.value, expiry.input.value, cvv.input.value);
+    return readCard(...[number, expiry, cvv].map(({ input }) => inPlainDigits(input.value)));
   }
 
   /** Mark these fields as wrong and go to the first; the others (or only `field`) are right again. */
