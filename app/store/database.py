@@ -161,6 +161,10 @@ def _connect_args(timeouts: Timeouts) -> dict[str, Any]:
     }
 
 
+# A commit is on disk before anything follows from it; whether on that of a standby, too, its administrator decides.
+_DURABLE = "coalesce(nullif(current_setting('synchronous_commit'), 'off'), 'local')"
+
+
 def _set_session_parameters(engine: AsyncEngine, timeouts: Timeouts | None) -> None:
     """Set what we rely on, and let the server end what takes too long.
 
@@ -186,7 +190,8 @@ def _set_session_parameters(engine: AsyncEngine, timeouts: Timeouts | None) -> N
 
     def parameters_sql(*, in_transaction: bool) -> str:
         local = str(in_transaction).lower()
-        calls = (f"set_config('{name}', '{value}', {local})" for name, value in parameters.items())
+        values = {name: f"'{value}'" for name, value in parameters.items()} | {"synchronous_commit": _DURABLE}
+        calls = (f"set_config('{name}', {value}, {local})" for name, value in values.items())
         return f"SELECT {', '.join(calls)}"
 
     for_session = parameters_sql(in_transaction=False)

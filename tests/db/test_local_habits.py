@@ -59,6 +59,22 @@ async def test_what_an_administrator_has_set_changes_nothing(new_postgresql: Cal
         await database.close()
 
 
+@pytest.mark.parametrize(("habit", "ours"), [("off", "local"), ("local", "local"), ("remote_apply", "remote_apply")])
+async def test_a_commit_is_on_disk_whatever_an_administrator_has_given_up_for_speed(
+    new_postgresql: Callable[[], str], habit: str, ours: str
+) -> None:
+    """With ``off``, a server that loses power forgets requests that the gateway has carried out."""
+    url = new_postgresql()
+    run_statements(_server_of(url), f'ALTER DATABASE "{make_url(url).database}" SET synchronous_commit = {habit}')
+    database = Database(create_engine(url))
+    try:
+        async with database.transaction() as session:
+            connection = await session.connection()
+            assert (await connection.execute(text("SHOW synchronous_commit"))).scalar_one() == ours
+    finally:
+        await database.close()
+
+
 async def test_a_database_that_cannot_hold_all_names_is_refused_before_anything_is_in_it(
     new_postgresql: Callable[[], str],
 ) -> None:
