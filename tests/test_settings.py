@@ -118,6 +118,26 @@ def test_an_address_that_cannot_be_used_is_refused_in_words(
     assert_refused_in_words(monkeypatch, name, address)
 
 
+@pytest.mark.parametrize("name", ["base_url", "iframe_base_url", "support_url"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://payments.example.com,https://www.example.com",
+        "https://payments.example.com;",
+        "https://*.example.com",
+        "https://payments..example.com",
+        "https://${DOMAIN}",
+        "https://<your-domain>/",
+        "https://payments.example.com:0",
+    ],
+)
+def test_a_host_that_no_server_has_is_refused_in_words(
+    name: str, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A list, a pattern, what was to be replaced: the gateway and Saleor would be given it, and find nobody there."""
+    assert_refused_in_words(monkeypatch, name, address)
+
+
 @pytest.mark.parametrize("name", ["base_url", "iframe_base_url"])
 @pytest.mark.parametrize(
     "address", ["https://payments.example.com/api/manifest", "https://payments.example.com/shop/api/manifest/"]

@@ -15,6 +15,9 @@ from integration_base.amounts import CENT, has_whole_cents
 _MAX_DIGITS = 15  # digits before the point; above every amount in every currency, below what could be a mistake
 _NUMBER = re.compile(r"-?\d{1,15}(\.\d{1,15})?")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+# Of ASCII a name has letters, digits, hyphens and underscores; with a colon it is an address of IPv6.
+_LABEL = r"[^\x00-,./:-@\[-^`{-\x7f]+"
+_HOST = re.compile(rf"{_LABEL}(\.{_LABEL})*\.?|[^,]*:[^,]*")
 ZONE = "zone"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -169,7 +172,8 @@ def absolute_url(text: str) -> str:
     """Return ``text`` if it is an absolute http or https address with a host. Raises ``ValueError`` otherwise."""
     try:
         parts = urlsplit(text)
-        good = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+        is_host = _HOST.fullmatch(parts.hostname or "") is not None
+        good = parts.scheme in ("http", "https") and is_host and parts.port != 0
     except ValueError:
         good = False
     if not good or text != text.strip() or _CONTROL.search(text) or "\\" in text or " " in text:
