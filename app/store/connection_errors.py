@@ -34,6 +34,7 @@ _NO_RESPONSE = "no response from {place}"
 # Libpq has no codes for errors before a connection is established: patterns of its messages, and what they mean.
 _POSTGRESQL: Sequence[tuple[str, str]] = (
     (r'invalid (?:value for parameter )?"?(?P<option>\w+)"?(?: value| number)?: "', _NO_SUCH_VALUE),
+    ("invalid command-line argument|requires a value", _NO_SUCH_VALUE.replace("{option}", "options")),
     (r'(?:for connection option "|definition of )(?P<option>\w+)', _NO_SUCH_VALUE),
     ("resolve host|translate host name", _NO_HOST),
     (
@@ -109,7 +110,10 @@ _POSTGRESQL: Sequence[tuple[str, str]] = (
     ),
     (
         "invalid (dsn|connection option)|unrecognized configuration parameter",
-        "the address has a parameter that PostgreSQL does not know",
+        (
+            "the address has a parameter that PostgreSQL does not know: leave out what is for other programs, like "
+            "`pgbouncer` and `schema`"
+        ),
     ),
 )
 # By the names of SQLite's result codes: that of the primary code also stands for its extended ones.

@@ -15,6 +15,10 @@ from tests.commands.conftest import Run
 
 PASSWORD = "pass-word-of-mine"
 LIKE = "write it like postgresql://user:password@host/name or sqlite:///path"
+NO_SUCH_PARAMETER = (
+    "the address has a parameter that PostgreSQL does not know: leave out what is for other programs, like "
+    "`pgbouncer` and `schema`"
+)
 
 
 def said(outcome: tuple[int | None, str, str]) -> str:
@@ -86,7 +90,7 @@ async def test_every_process_says_so(tmp_path: Path, command: str, run: Run) -> 
         ),
         (
             f"postgresql://me:{PASSWORD}@127.0.0.1/x?colour=1",
-            "the address has a parameter that PostgreSQL does not know",
+            NO_SUCH_PARAMETER,
         ),
     ],
 )
@@ -174,7 +178,10 @@ async def refusing(code: str, message: str) -> AsyncIterator[int]:
         ("port=99999", "`port` in the address has a value that PostgreSQL does not know"),
         ("service=none", "`service` in the address has a value that PostgreSQL does not know"),
         ("options=-c%20lock_timeout%3Dx", "`lock_timeout` in the address has a value that PostgreSQL does not know"),
-        ("options=-c%20nosuch%3D1", "the address has a parameter that PostgreSQL does not know"),
+        ("options=endpoint%3Done", "`options` in the address has a value that PostgreSQL does not know"),
+        ("options=--foo", "`options` in the address has a value that PostgreSQL does not know"),
+        ("pgbouncer=true", NO_SUCH_PARAMETER),
+        ("options=-c%20nosuch%3D1", NO_SUCH_PARAMETER),
     ],
 )
 async def test_a_parameter_that_the_server_does_not_understand_is_named(
