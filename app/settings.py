@@ -34,6 +34,7 @@ _LISTS = ("allowed_saleor_urls", "dashboard_origins")
 _HOME = "must not begin with ~, which only a shell replaces: write the whole path"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _MANIFEST = "/api/manifest"
+_SERVICE_LINK = re.compile(r"APP_(\w+_)?(SERVICE_(HOST|PORT)|PORT_\d+_(TCP|UDP|SCTP))(_\w+)?")
 _EVERY_RIGHT = os.R_OK | os.W_OK | os.X_OK
 _LONGEST_TIME = 36_500 * 86_400  # seconds: what the calendar holds, counted from today
 
@@ -290,6 +291,10 @@ def _unknown_settings() -> list[str]:
         name for name in os.environ
         if name.upper().startswith(PREFIX) and name.upper().removeprefix(PREFIX) not in known
     )  # fmt: skip
+    links = list(filter(_SERVICE_LINK.fullmatch, found))
+    if links:
+        remedy = "rename it, or write `enableServiceLinks: false` in the pod"
+        return [f"{', '.join(links)}: Kubernetes sets these for a Service whose name begins with `app`: {remedy}"]
     meant = {name: get_close_matches(name.upper().removeprefix(PREFIX), known, 1) for name in found}
     return [
         f"{name}: there is no such setting" + (f": did you mean {PREFIX}{meant[name][0]}?" if meant[name] else "")

@@ -334,3 +334,18 @@ async def test_a_damaged_file_is_named(tmp_path: Path, run: Run, command: str) -
     file.write_bytes(content[:100] + b"\xff" * (len(content) - 100))
     outcome = await run({"APP_DATA_DIR": str(tmp_path), "APP_DATABASE_URL": f"sqlite:///{file}"}, command)
     assert said(outcome) == f"APP_DATABASE_URL: the file {file} is damaged: stop the app, and put the backup back"
+
+
+async def test_variables_of_a_service_in_kubernetes_are_no_typos(tmp_path: Path, run: Run) -> None:
+    links = {
+        "APP_PORT_8100_TCP": "tcp://10.0.0.1:8100",
+        "APP_PORT_8100_TCP_ADDR": "10.0.0.1",
+        "APP_SERVICE_HOST": "10.0.0.1",
+        "APP_WEB_PORT": "tcp://10.0.0.2:80",
+        "APP_WEB_SERVICE_PORT_HTTP": "80",
+    }
+    told = said(await run({"APP_DATA_DIR": str(tmp_path), **links}, "migrate"))
+    assert told == (
+        "APP_PORT_8100_TCP, APP_PORT_8100_TCP_ADDR, APP_SERVICE_HOST, APP_WEB_SERVICE_PORT_HTTP: Kubernetes sets these "
+        "for a Service whose name begins with `app`: rename it, or write `enableServiceLinks: false` in the pod"
+    )
