@@ -38,6 +38,12 @@ from app.rules.whole_order import apply_whole_order
 from gateway_client.errors import GatewayError
 from saleor_app_sdk.responses import AvailableAction
 
+_ACTIONS = {
+    Kind.CAPTURE: AvailableAction.CHARGE,
+    Kind.REFUND: AvailableAction.REFUND,
+    Kind.VOID: AvailableAction.CANCEL,
+}
+
 
 @dataclass(frozen=True, slots=True)
 class OrderLookedUp(Fact["tuple[PaymentAggregate, Operation] | None"]):
@@ -137,7 +143,7 @@ class TurnCame(Fact["PaymentAggregate | None"]):
             make_due(operation, context.now + context.schedule.longest_pause)
             return None
         try:
-            _check_refund(aggregate, operation)
+            _check_left(aggregate, operation)
             recompute_shares(aggregate, operation)
         except RefusalError as refusal:
             conclude(aggregate, operation, State.FAILURE, context, message=refusal.message)
@@ -161,12 +167,12 @@ class ExpectationChanged(Fact[None]):
             make_due(create, self.now)
 
 
-def _check_refund(aggregate: PaymentAggregate, operation: Operation) -> None:
-    """Raise RefusalError for a refund of more than is left: others may have refunded while it waited."""
+def _check_left(aggregate: PaymentAggregate, operation: Operation) -> None:
+    """Raise RefusalError for more than is left to charge, refund or release: others may have acted while it waited."""
     before = [known for known in aggregate.operations if known is not operation and known.state is not State.WAITING]
-    current = balance(aggregate.payment.flow, before)
-    if operation.kind is Kind.REFUND and not current.in_doubt:
-        step_for(AvailableAction.REFUND, operation.amount, current, charge_id=operation.charge_id)
+    current, action = balance(aggregate.payment.flow, before), _ACTIONS.get(operation.kind)
+    if action is not None and not current.in_doubt:
+        step_for(action, operation.amount, current, required_kind=operation.kind, charge_id=operation.charge_id)
 
 
 def _update_whole(aggregate: PaymentAggregate, operation: Operation, reserved: Decimal) -> None:

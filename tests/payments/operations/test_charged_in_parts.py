@@ -80,6 +80,41 @@ async def test_a_release_that_waited_for_a_charge_releases_the_rest(keeping: Sho
     assert keeping.amounts == amounts(charged="100.00", canceled=REST)
 
 
+class TestOthersActWhileOneWaits:
+    """A charge is under way, a second request waits for it, and a third person acts in the merchant portal."""
+
+    @pytest.mark.law(3)
+    async def test_a_charge_of_more_than_is_left_now_is_not_sent(self, keeping: Shop) -> None:
+        pending = operation("capture", keeping.order_id, "100.00", "pending", operation_id="first")
+        keeping.gateway.will_answer(json_reply(pending))
+        await keeping.request_action("CHARGE", "100.00", "first")
+        assert (await keeping.request_action("CHARGE", "200.00", "second")).result is None
+        for name, amount in (("portal", "300.00"), ("first", "100.00")):
+            await keeping.notify(done(keeping, "capture", amount, operation_id=name))
+        await keeping.pass_time(minutes=10)
+        assert keeping.gateway.calls == ["capture"]
+        refused = await keeping.operation(Kind.CAPTURE, 1)
+        assert (refused.state, "169.50 UAH" in (refused.message or "")) == (State.FAILURE, True)
+        assert keeping.saleor.reported_types.count("CHARGE_FAILURE") == 1
+        assert keeping.amounts == amounts(charged="400.00", authorized="169.50")
+        assert keeping.transaction.actions == ["CANCEL", "CHARGE", "REFUND"]
+        assert await problems_of(keeping) == []
+
+    @pytest.mark.law(3)
+    @pytest.mark.parametrize(("action", "amount"), [("CHARGE", "200.00"), ("CANCEL", REST)])
+    async def test_nothing_is_sent_of_what_was_released(self, keeping: Shop, action: str, amount: str) -> None:
+        pending = operation("capture", keeping.order_id, "100.00", "pending", operation_id="first")
+        keeping.gateway.will_answer(json_reply(pending))
+        await keeping.request_action("CHARGE", "100.00", "first")
+        assert (await keeping.request_action(action, amount, "second")).result is None
+        await keeping.notify(done(keeping, "capture", "100.00", operation_id="first"))
+        await keeping.notify(done(keeping, "void", REST, operation_id="portal"))
+        await keeping.pass_time(minutes=10)
+        assert keeping.gateway.calls == ["capture"]
+        assert keeping.amounts == amounts(charged="100.00", canceled=REST)
+        assert keeping.saleor.reported_types.count(f"{action}_FAILURE") == 1
+
+
 @pytest.mark.parametrize("action", ["CHARGE", "CANCEL"])
 async def test_while_the_rest_is_being_released_staff_are_told_so(keeping: Shop, action: str) -> None:
     keeping.gateway.will_answer(json_reply(done(keeping, "capture", "100.00")))
