@@ -6,7 +6,8 @@ shopper is led on and whenever the worker looks the page up, and about the order
 A page on which nothing is owed any more is closed like one that was replaced (12). If it was paid even so, or more than
 is owed, or for a checkout that nobody completes, or if an order relies on a payment that has failed, staff are told
 what to do. Money that arrives raises such a problem, and an order that does not follow; what staff do to an order that
-is paid already is their own decision.
+is paid already is their own decision. Once they have been told, they are told what is true now, until money and order
+agree.
 """
 
 from dataclasses import replace
@@ -32,6 +33,7 @@ from app.rules.problems import (
     find_unowed_money,
     has_unended_problem,
     open_problems,
+    restate,
 )
 from app.rules.references import reference_of_note
 from saleor_app_sdk.responses import EventType
@@ -46,6 +48,8 @@ PATIENT_POLLS = 3
 
 By then the storefront does not come back by itself.
 """
+
+_ENDS_IN_SALEOR = frozenset({AlertKind.NOT_OWED, AlertKind.NOT_PAID, AlertKind.PAID_TWICE})
 
 FAILED = cause_of_unpaid_order("failed")
 TOTAL_ROSE = cause_of_unpaid_order("total-rose")
@@ -94,20 +98,40 @@ def close_page_not_owed(aggregate: PaymentAggregate, source: TransactionSource, 
     return True
 
 
+def are_sums_behind(aggregate: PaymentAggregate) -> bool:
+    """Return True while Saleor's sums are not those of this payment: it has not been told of all that has happened.
+
+    They also hold what it has asked to charge or refund, whatever becomes of that.
+    """
+    current = balance(aggregate.payment.flow, aggregate.operations)
+    is_pending = current.voiding or current.capturing or current.refunding
+    return bool(is_pending) or has_unreported_money(aggregate.events)
+
+
+def compare_at(payment: Payment, due: datetime) -> None:
+    """Have Saleor asked for what is owed at that moment, unless it is asked earlier anyway."""
+    payment.next_order_poll_at = min(payment.next_order_poll_at or due, due)
+
+
 def compare_with_source(
-    aggregate: PaymentAggregate, source: TransactionSource, now: datetime, *, money_arrives: bool
+    aggregate: PaymentAggregate,
+    source: TransactionSource,
+    now: datetime,
+    *,
+    money_arrives: bool,
+    is_asked: bool = False,
 ) -> None:
     """Raise and end the problems of a payment whose money and order have parted, and close its page.
 
-    ``money_arrives``: Saleor has just learned of money of this payment, or of the order that it pays for.
+    ``money_arrives``: Saleor has just learned of money of this payment, or of the order that it pays for; or staff have
+    been told that they part. ``is_asked``: Saleor was asked for the order, and leaves out what staff have granted.
     """
     payment = aggregate.payment
     if agrees(payment, source):
         return
     current = balance(payment.flow, aggregate.operations)
-    if current.recurring or has_unreported_money(aggregate.events):
-        # What a subscription charges is owed for nothing that Saleor knows of, and Saleor's sums are behind as long as
-        # it has not been told of all that has happened.
+    if current.recurring or are_sums_behind(aggregate):
+        # What a subscription charges is owed for nothing that Saleor knows of.
         source = replace(source, excess=None)
     elif source.order is None and source.excess is not None:  # Saleor's balance of a checkout omits what is authorized
         source = replace(source, excess=source.excess + current.capturable)
@@ -116,10 +140,10 @@ def compare_with_source(
     if current.held <= ZERO:
         _flag_failure(aggregate, source, now)
     elif money_arrives:
-        if any(operation.kind not in {Kind.CREATE, Kind.CANCEL} for operation in aggregate.operations):
-            # Saleor's sums also hold what it has asked to charge or refund, and what staff have granted: whatever
-            # becomes of that, it is no news.
-            source = replace(source, excess=None)
+        if not is_asked and any(done.kind not in {Kind.CREATE, Kind.CANCEL} for done in aggregate.operations):
+            source = replace(
+                source, excess=None
+            )  # its sums also hold what staff have granted to refund, which is no news
         _flag_unowed_money(aggregate, source, current.held, now)
         _flag_higher_total(aggregate, source, current.held, now)
         _flag_missing_order(aggregate, source, current.held, now)
@@ -127,7 +151,7 @@ def compare_with_source(
 
 def needs_comparison(payment: Payment) -> bool:
     """Return True while staff are shown that money and order have parted: it can end in Saleor, without a report."""
-    return any(problem.kind in {AlertKind.NOT_OWED, AlertKind.NOT_PAID} for problem in open_problems(payment))
+    return any(problem.kind in _ENDS_IN_SALEOR for problem in open_problems(payment))
 
 
 def _end_solved(payment: Payment, source: TransactionSource, now: datetime) -> None:
@@ -145,6 +169,8 @@ def _end_solved(payment: Payment, source: TransactionSource, now: datetime) -> N
 def _flag_unowed_money(aggregate: PaymentAggregate, source: TransactionSource, held: Decimal, now: datetime) -> None:
     payment, sum_held = aggregate.payment, Money(held, aggregate.payment.currency)
     number = "" if source.order is None else source.order.number
+    if not source.is_open:  # this says more
+        clear_unowed_money(payment, Unowed.OVERPAID, now)
     if source.is_gone:
         _raise_unowed(aggregate, Unowed.CHECKOUT_GONE, ZERO, Issue(IssueCode.CHECKOUT_GONE, sum=sum_held), now)
     elif source.is_canceled:
@@ -163,9 +189,12 @@ def _flag_unowed_money(aggregate: PaymentAggregate, source: TransactionSource, h
 
 
 def _raise_unowed(aggregate: PaymentAggregate, reason: Unowed, owed: Decimal, issue: Issue, now: datetime) -> None:
-    """Show staff money that is not owed. As long as it is given back in parts, the first issue stays."""
-    if find_unowed_money(aggregate.payment, reason) is None:
-        raise_problem(aggregate, issue, now, cause=cause_of_unowed_money(reason, owed))
+    """Show staff money that is not owed; of what they know of, the sum that is true now."""
+    known, cause = find_unowed_money(aggregate.payment, reason), cause_of_unowed_money(reason, owed)
+    if known is None:
+        raise_problem(aggregate, issue, now, cause=cause)
+    else:
+        restate(known, issue, cause)
 
 
 def _flag_failure(aggregate: PaymentAggregate, source: TransactionSource, now: datetime) -> None:

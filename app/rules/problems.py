@@ -42,8 +42,8 @@ from app.core.alerts import AlertKind
 from app.core.payment import Operation, Payment, Problem, SaleorEvent
 from app.core.text import fit_text
 from app.core.vocabulary import State
-from app.i18n.messages import LazyMessage
-from app.rules.issues import Issue, IssueCode, while_disputed
+from app.i18n.messages import LazyMessage, Money
+from app.rules.issues import Issue, IssueCode, issue_from_json, while_disputed
 from app.rules.stored_issues import is_stored, stored_message
 
 _MAX_PROBLEMS = 20  # of a payment: nobody reads more, and there is no limit to the mismatches in gateway records
@@ -144,7 +144,12 @@ def has_problem(payment: Payment, cause: Cause) -> bool:
 
 def has_unended_problem(payment: Payment, cause: Cause) -> bool:
     """Return True when the cause of a problem has not ended, whether staff have looked at it or not."""
-    return any(map(_has_cause(cause), _unended_problems(payment)))
+    return find_problem(payment, cause) is not None
+
+
+def find_problem(payment: Payment, cause: Cause) -> Problem | None:
+    """Return the problem with this cause, if that has not ended, whether staff have looked at it or not."""
+    return next(filter(_has_cause(cause), _unended_problems(payment)), None)
 
 
 def find_unowed_money(payment: Payment, reason: Unowed) -> Problem | None:
@@ -234,9 +239,23 @@ def clear_unowed_money(payment: Payment, reason: Unowed, now: datetime) -> None:
 
 
 def clear_returned_money(payment: Payment, held: Decimal, now: datetime) -> None:
-    """End the problems with money that was not owed and that the payment, which still has ``held``, has given back."""
-    unowed = (problem for problem in _unended_problems(payment) if problem.kind is AlertKind.NOT_OWED)
+    """End the problems with money that was not owed and that the payment, which still has ``held``, has given back.
+
+    Of what was given back in part, the rest is stated.
+    """
+    unowed = [problem for problem in _unended_problems(payment) if problem.kind is AlertKind.NOT_OWED]
+    for problem in unowed:
+        issue, rest = issue_from_json(problem.message), held - Decimal(problem.key.rpartition(":")[2])
+        if issue is not None and rest > 0:
+            name = next(name for name, fact in issue.facts.items() if isinstance(fact, Money))
+            restate(problem, Issue(issue.code, **{**issue.facts, name: Money(rest, payment.currency)}))
     _end_problems(payment, [problem for problem in unowed if held <= Decimal(problem.key.rpartition(":")[2])], now)
+
+
+def restate(problem: Problem, issue: Issue, cause: Cause | None = None) -> None:
+    """State the sums of a problem that are true now; whether staff have acknowledged it stays as it is."""
+    problem.message = issue.to_json()
+    problem.key = problem.key if cause is None else cause.key
 
 
 def acknowledge(

@@ -4,7 +4,7 @@ import structlog
 
 from app.rules.decisions.placed_order import OrderAsked, OrderNotAsked
 from app.services import Services
-from app.store.aggregates import ById
+from app.store.aggregates import ById, SameDebt
 from app.worker.presence import get_current_installation
 from saleor_app_sdk.errors import SaleorError, SaleorUnreachableError
 from saleor_app_sdk.graphql import SaleorClient
@@ -30,5 +30,6 @@ async def find_order(services: Services, saleor: SaleorClient, payment_id: int) 
     except SaleorError as error:
         responded = not isinstance(error, SaleorUnreachableError)
         log.info("order not found out yet", payment=payment.order_id, error=str(error))
-    await services.payments.record(which, OrderAsked(source, services.now()))
+    debt = SameDebt(payment.installation_id, payment.source_id)
+    await services.payments.record_of_attempt(which, debt, OrderAsked(source, services.now()))
     return responded

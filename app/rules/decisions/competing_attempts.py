@@ -10,22 +10,27 @@ one.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import ROUND_FLOOR, Decimal, InvalidOperation
 
 from app.core.fact import AttemptFact
-from app.core.payment import Payment, PaymentAggregate, row_id_of
+from app.core.payment import Payment, PaymentAggregate, Problem, row_id_of
 from app.core.vocabulary import CloseReason, Mode, State
 from app.i18n.messages import Money
 from app.rules.balance import ZERO, balance
 from app.rules.decision_context import DecisionContext, raise_problem
-from app.rules.issues import Issue, IssueCode
+from app.rules.issues import Issue, IssueCode, issue_from_json
+from app.rules.order_standing import compare_at
 from app.rules.page_cancellation import REPLACED_BY, create_cancellation
-from app.rules.problems import PAID_TWICE, Unowed, clear_problem, clear_unowed_money
+from app.rules.problems import PAID_TWICE, Unowed, clear_problem, clear_unowed_money, find_problem, restate
 from app.rules.refusal import RefusalCode, RefusalError, shopper_message_of
+from app.rules.stored_issues import is_stored
 from integration_base.amounts import CENT
 from saleor_app_sdk.events import SessionEvent
 from saleor_app_sdk.source import Checkout, Order
+from saleor_app_sdk.transaction_source import TransactionSource
+
+_UNTIL_REPORTED = timedelta(minutes=1)  # what has happened, if Saleor can be reached
 
 _IN_PROGRESS = "Another attempt to pay this is at the bank: no other page is opened until its outcome is known."
 _TOO_HIGH = (
@@ -232,14 +237,17 @@ def flag_double_payment(attempts: Sequence[tuple[PaymentAggregate, Decimal]], to
     """Raise a problem on each payment, if several have together paid or reserved more than there is to pay.
 
     ``attempts`` are all attempts to pay the same debt, each with the amount that it has paid, reserved, or perhaps
-    paid. The problem
-    is cleared once enough is refunded or released.
+    paid. The problem is cleared once enough is refunded or released. Saleor is asked what is owed now, since the total
+    may have changed: also of what is left when the problem is cleared.
     """
     paid = [(aggregate, amount) for aggregate, amount in attempts if amount > ZERO]
     total = sum((amount for _, amount in paid), ZERO)
     twice = len(paid) > 1 and total > to_pay
     for aggregate, amount in attempts:
+        known = find_problem(aggregate.payment, PAID_TWICE)
         if not twice or amount <= ZERO:
+            if known is not None and amount > ZERO:
+                _ask_what_is_owed(aggregate.payment, now)
             clear_problem(aggregate.payment, PAID_TWICE, now)
             continue
         currency = aggregate.payment.currency
@@ -249,8 +257,51 @@ def flag_double_payment(attempts: Sequence[tuple[PaymentAggregate, Decimal]], to
             to_pay=Money(to_pay, currency),
             others=", ".join(other.payment.order_id for other, _ in paid if other is not aggregate),
         )
+        if known is None or not is_stored(issue, known.message):
+            _ask_what_is_owed(aggregate.payment, now)
+        if known is not None and total > _stated_total(known):  # one more has paid: that is news
+            clear_problem(aggregate.payment, PAID_TWICE, now)
+        elif known is not None:
+            restate(known, issue)
         raise_problem(aggregate, issue, now, cause=PAID_TWICE)
         clear_unowed_money(aggregate.payment, Unowed.OVERPAID, now)  # this says more
+
+
+def _stated_total(problem: Problem) -> Decimal:
+    """Return the sum that staff were told when they were told that several have paid."""
+    issue = issue_from_json(problem.message)
+    total = None if issue is None else issue.facts.get("total")
+    return total.amount if isinstance(total, Money) else ZERO
+
+
+def _ask_what_is_owed(payment: Payment, now: datetime) -> None:
+    """Have Saleor asked what is owed of an order, once it has been told what has happened.
+
+    About a checkout it is asked anyway, until it is an order.
+    """
+    if payment.order_number is not None:
+        compare_at(payment, now + _UNTIL_REPORTED)
+
+
+def state_double_payment(attempts: Sequence[PaymentAggregate], source: TransactionSource, now: datetime) -> None:
+    """State what is owed of an order that several have paid: Saleor was asked, and its total may have changed.
+
+    ``attempts`` are all attempts to pay it, oldest first; all are locked.
+    """
+    newest = attempts[-1].payment  # it has the latest amount to pay
+    known = attempts_of(attempts, newest.currency)
+    paid = [attempt.paid for attempt in known if attempt.paid]
+    if (
+        source.order is None
+        or source.excess is None
+        or len(paid) < 2
+        or sum(paid) != _covered(attempts, newest.currency)
+    ):
+        return
+    newest.to_pay = sum(paid, ZERO) - source.excess
+    amounts = {attempt.number: attempt.paid for attempt in known}
+    of_currency = [aggregate for aggregate in attempts if row_id_of(aggregate.payment) in amounts]
+    flag_double_payment([(each, amounts[row_id_of(each.payment)]) for each in of_currency], newest.to_pay, now)
 
 
 @dataclass(frozen=True, slots=True)

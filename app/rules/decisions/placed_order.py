@@ -5,12 +5,21 @@ a payment that covers the checkout. Orders are placed seconds later, or when sta
 never. Pure.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from app.core.fact import Fact
+from app.core.fact import AttemptFact, Fact
 from app.core.payment import Payment, PaymentAggregate
-from app.rules.order_standing import agrees, close_page_not_owed, compare_with_source, needs_comparison
+from app.rules.decisions.competing_attempts import state_double_payment
+from app.rules.order_standing import (
+    agrees,
+    are_sums_behind,
+    close_page_not_owed,
+    compare_at,
+    compare_with_source,
+    needs_comparison,
+)
 from saleor_app_sdk.reports import ReportOutcome
 from saleor_app_sdk.responses import EventType
 from saleor_app_sdk.transaction_source import PlacedOrder, TransactionSource
@@ -48,9 +57,8 @@ def schedule_order_look_up(payment: Payment, reported: EventType, now: datetime,
 
 def schedule_comparison(payment: Payment, now: datetime) -> None:
     """Schedule the next poll of an order that staff are shown as not owed or not paid: it may end in Saleor."""
-    due = now + _COMPARISON_PAUSE
     if needs_comparison(payment):
-        payment.next_order_poll_at = min(payment.next_order_poll_at or due, due)
+        compare_at(payment, now + _COMPARISON_PAUSE)
 
 
 def record_order(payment: Payment, placed: PlacedOrder | None, now: datetime) -> None:
@@ -78,23 +86,27 @@ class OrderNotAsked(Fact[None]):
 
 
 @dataclass(frozen=True, slots=True)
-class OrderAsked(Fact[None]):
+class OrderAsked(AttemptFact[None]):
     """Saleor was polled for the order. ``source`` is what it says; None: nothing."""
 
     source: TransactionSource | None
     now: datetime
 
-    def decide(self, aggregate: PaymentAggregate) -> None:
+    def decide(self, aggregate: PaymentAggregate, attempts: Sequence[PaymentAggregate]) -> None:
         """Record the order, and compare the payment with it: they must agree."""
         payment, source = aggregate.payment, self.source
         if payment.next_order_poll_at is None:
             return  # its number has become known since
-        is_new = payment.order_number is None
         differs = source is not None and not agrees(payment, source)
         record_order(payment, None if source is None else source.order, self.now)
-        if source is not None and differs:
-            compare_with_source(aggregate, source, self.now, money_arrives=is_new)
-            schedule_comparison(payment, self.now)
+        if source is None or not differs:
+            return
+        if len(attempts) > 1 and any(map(are_sums_behind, attempts)):
+            compare_at(payment, self.now + _COMPARISON_PAUSE)
+            source = replace(source, excess=None)
+        state_double_payment(attempts, source, self.now)
+        compare_with_source(aggregate, source, self.now, money_arrives=True, is_asked=True)
+        schedule_comparison(payment, self.now)
 
 
 @dataclass(frozen=True, slots=True)
