@@ -193,8 +193,8 @@ _TEXTS: Mapping[IssueCode, str] = {
         "The gateway reports a different order (%(order)s) from the one that was looked up."
     ),
     IssueCode.OTHER_PAYMENT: gettext_noop(
-        "The gateway reports a %(what)s of %(sum)s of another payment (%(payment)s), which is neither this one nor a "
-        "later charge of its subscription. It is booked nowhere: check it in the merchant portal."
+        "The gateway reports a %(what)s of %(sum)s of this order for something that the app does not know "
+        "(%(payment)s). It is booked nowhere: check it in the merchant portal."
     ),
     IssueCode.OTHER_CURRENCY: gettext_noop("The gateway reports %(sum)s, but an amount in %(currency)s was requested."),
     IssueCode.OTHER_FLOW: gettext_noop("The gateway reports the type %(seen)s, but it was created as %(asked)s."),
@@ -289,8 +289,7 @@ _TEXTS: Mapping[IssueCode, str] = {
         "time; the disputed amount is not offered for refund."
     ),
     IssueCode.DISPUTE_LOST: gettext_noop(
-        "After a dispute, the payer's bank took back %(sum)s of this payment, and this is reported to "
-        "Saleor. Do not refund it too."
+        "After a dispute, the payer's bank took back %(sum)s of this payment. Do not refund it too."
     ),
     IssueCode.DISPUTE_OF_PAYOUT: gettext_noop(
         "The gateway reports a dispute over %(sum)s of this payout; if it succeeds, that sum counts as returned. "

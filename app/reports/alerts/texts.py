@@ -109,10 +109,9 @@ ALERT_TEXTS: Mapping[AlertKind, AlertText] = {
         "saleor-gateway events list --refused",
     ),
     AlertKind.DISPUTE: AlertText(
-        gettext_noop("A payer disputes a payment"),
+        gettext_noop("A payment or payout is disputed"),
         gettext_noop(
-            "The payer's bank may take the money back, or has already done so. The disputed amount is not "
-            "offered for refund."
+            "The bank may take the money back, or has already done so. The disputed amount is not offered for refund."
         ),
         gettext_noop(
             "Respond to the dispute in the merchant portal before its deadline. Mark it here when it has ended."
@@ -126,7 +125,7 @@ ALERT_TEXTS: Mapping[AlertKind, AlertText] = {
             "correct."
         ),
         gettext_noop(
-            "Compare the payment with the merchant portal, and refund there what should not have been paid. Then mark "
+            "Compare it with the merchant portal, and refund there what should not have been paid. Then mark "
             "it here. If its outcome stays open although the portal shows one, tell it to the app operator, with the "
             "gateway order ID. If shoppers pay the gateway's fee on top of the amount, test the account's keys under "
             "“Set up”: the page offers the option for it, and these payments are then booked."
@@ -136,12 +135,11 @@ ALERT_TEXTS: Mapping[AlertKind, AlertText] = {
     AlertKind.DIFFERENCE: AlertText(
         gettext_noop("The gateway's records and ours differ"),
         gettext_noop(
-            "The app has compared them, has looked the payment up at the gateway, and they still differ. What "
+            "The app has compared them, has looked the order up at the gateway, and they still differ. What "
             "the app can repair by itself is not listed here."
         ),
         gettext_noop(
-            "Compare the payment with the merchant portal. What it shows counts: correct it where it is wrong, "
-            "then mark it here."
+            "Compare them with the merchant portal. What it shows counts: correct what is wrong, then mark it here."
         ),
         "saleor-gateway reconcile history",
     ),
@@ -181,7 +179,7 @@ ALERT_TEXTS: Mapping[AlertKind, AlertText] = {
         "saleor-gateway payments list --problems",
     ),
     AlertKind.WAITING: AlertText(
-        gettext_noop("The outcome of a payment or refund is unknown"),
+        gettext_noop("The outcome of a payment, refund or payout is unknown"),
         gettext_noop("The money may or may not have moved. Do not request it again: that could move it twice."),
         gettext_noop(
             "Look it up now. If the gateway still gives no outcome, check the merchant portal, and tell the app "

@@ -11,6 +11,7 @@ from app.core.payment import Payment, Problem
 from app.core.vocabulary import Flow, Kind, State
 from app.i18n.messages import LazyMessage, Money, Verbatim
 from app.i18n.translation import translation
+from app.reports.alerts.texts import ALERT_TEXTS
 from app.rules import issues
 from app.rules.decision_context import raise_problem
 from app.rules.issues import Issue, IssueCode, IssueFact, issue_from_json
@@ -56,7 +57,7 @@ OF_PAYOUTS = (
     *(IssueCode.UNEXPLAINED_STATUS, IssueCode.UNKNOWN_STATUS, IssueCode.OVERDRAWN, IssueCode.UNREADABLE_RECORDS),
     *(IssueCode.MORE_MISMATCHES, IssueCode.NOT_DECRYPTED, IssueCode.OUTCOME_UNKNOWN, IssueCode.RECORDED_AMOUNT),
     *(IssueCode.RECORDED_STATE, IssueCode.RECORDED_CURRENCY, IssueCode.RECORD_NOT_SHOWN, IssueCode.RECORD_UNREADABLE),
-    IssueCode.RECORD_MISSING,
+    *(IssueCode.RECORD_MISSING, IssueCode.OTHER_PAYMENT),
 )
 """What payments and payouts have in common."""
 
@@ -68,6 +69,22 @@ def test_what_payouts_can_have_too_calls_none_a_payment(code: IssueCode, languag
     named = {name: facts[name] for name in complete(code).facts}
     said = translation(language).plain_text(Issue(code, **named).message).lower()
     assert not any(word in said for word in ("payment", "платіж", "платеж", "shopper", "покуп"))
+
+
+@pytest.mark.parametrize("language", ["en", "uk"])
+def test_what_a_lost_dispute_of_a_trial_can_have_too_says_nothing_of_saleor(language: str) -> None:
+    """Saleor has no transaction of a trial."""
+    assert "Saleor" not in translation(language).plain_text(complete(IssueCode.DISPUTE_LOST).message)
+
+
+@pytest.mark.parametrize("language", ["en", "uk"])
+@pytest.mark.parametrize("kind", [AlertKind.DISPUTE, AlertKind.MISMATCH, AlertKind.DIFFERENCE, AlertKind.WAITING])
+def test_headings_of_what_payouts_can_have_too_name_them(kind: AlertKind, language: str) -> None:
+    words = ALERT_TEXTS[kind]
+    for text in (words.title, words.meaning, words.remedy.partition(".")[0]):
+        said = translation(language).gettext(text).lower()
+        is_of_payment = any(word in said for word in ("payment", "платіж", "платеж"))
+        assert not is_of_payment or any(word in said for word in ("payout", "виплат"))
 
 
 def test_what_the_gateway_says_is_quoted_where_the_sentence_has_no_place_for_it() -> None:

@@ -44,8 +44,7 @@ async def test_the_bank_has_taken_the_money_back(paid_shop: Shop) -> None:
     assert (event.psp_reference, event.amount, event.available_actions) == ("dispute-1", Decimal("569.50"), ())
     aggregate = await paid_shop.aggregate()
     assert problem_text(aggregate.payment) == (
-        "After a dispute, the payer's bank took back 569.50 UAH of this payment, and this is reported to Saleor. "
-        "Do not refund it too."
+        "After a dispute, the payer's bank took back 569.50 UAH of this payment. Do not refund it too."
     )
     assert await subjects(paid_shop) == [(AlertKind.DISPUTE, 1)]
     assert standing(aggregate) == "paid, charged back"
@@ -76,8 +75,7 @@ async def test_what_the_bank_took_back_is_told_after_the_charge_that_is_known_la
     told = [report.type for report in shop.saleor.reports if report.type in {"CHARGE_SUCCESS", "CHARGE_BACK"}]
     assert (told, shop.amounts) == (["CHARGE_SUCCESS", "CHARGE_BACK"], amounts(charged="0.00"))
     assert problem_text((await shop.aggregate()).payment) == (
-        "After a dispute, the payer's bank took back 569.50 UAH of this payment, and this is reported to Saleor. "
-        "Do not refund it too."
+        "After a dispute, the payer's bank took back 569.50 UAH of this payment. Do not refund it too."
     )
 
 
