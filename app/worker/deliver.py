@@ -87,7 +87,7 @@ async def _report_event(
         return error
     except ValidationError as error:  # Saleor would refuse it as well, however often it is retried
         fields = ", ".join(str(detail["loc"][0]) for detail in error.errors(include_input=False) if detail["loc"])
-        return SaleorRefusedError("INVALID", fields or None, "it cannot be expressed in the form that Saleor accepts")
+        return SaleorRefusedError("INVALID", fields, "it cannot be expressed in the form that Saleor accepts")
 
 
 def _build_report(payment: Payment, event: SaleorEvent, page: str | None) -> EventReport:

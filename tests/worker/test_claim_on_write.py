@@ -14,6 +14,7 @@ from app.core.notification import StoredNotification
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import EventState
 from app.flows.notifications import process
+from app.flows.reconciliation.run import schedule_comparison
 from app.rules.decision_context import enqueue_note
 from app.services import Services
 from app.store.aggregates import ByOrder
@@ -21,6 +22,7 @@ from app.store.database import begin_in_background, in_background
 from app.store.inbox import NOTIFICATIONS, _store_all
 from app.store.job_queue import Claim
 from app.store.outbox import EVENTS
+from app.store.reconciliations import RECONCILIATIONS
 from app.store.tables import Notification, SaleorEvent
 from app.worker.loop import Worker
 from integration_base_tests.waiting import eventually
@@ -312,3 +314,13 @@ class _Greedy:
 
     def wake(self, *queues: object) -> None:
         """Nobody rests."""
+
+
+async def test_a_comparison_that_staff_ask_for_begins_at_once(shop: Shop) -> None:
+    """The worker of this process is woken, for nothing else; it would look at its next tick only."""
+    worker = Worker(shop.saleor)
+    for consumer in worker._consumers:
+        consumer.woken.clear()
+    with worker.attached_to(shop.services):
+        assert await schedule_comparison(shop.services, shop.account)
+    assert [consumer.queue for consumer in worker._consumers if consumer.woken.is_set()] == [RECONCILIATIONS]

@@ -146,6 +146,17 @@ async def test_what_saleor_refuses_for_good_is_a_visible_problem_and_never_asked
     assert paid_shop.saleor.reports == []
 
 
+@pytest.mark.law(5)
+async def test_what_saleor_would_refuse_is_a_problem_that_names_the_field_and_is_not_sent(paid_shop: Shop) -> None:
+    [event_id] = await put(paid_shop, "REFUND_SUCCESS", psp_reference="")
+    await paid_shop.pass_time(days=1)
+    [event] = [event for event in await outbox(paid_shop) if event.id == event_id]
+    assert (event.state, event.attempts) == (EventState.REFUSED, 1)
+    assert (event.last_error or "").startswith("Saleor refused (INVALID, psp_reference): it cannot be expressed")
+    assert "REFUND_SUCCESS of 1.00 UAH" in (problem_text((await paid_shop.aggregate()).payment) or "")
+    assert "REFUND_SUCCESS" not in paid_shop.saleor.reported_types
+
+
 @pytest.mark.fault("saleor-refuses")
 async def test_the_problem_is_gone_when_saleor_has_taken_the_event_after_all(paid_shop: Shop) -> None:
     [event_id] = await put(paid_shop, "REFUND_SUCCESS")
