@@ -48,6 +48,7 @@ class Gateways:
     def credentials(self, account: MerchantAccount) -> Credentials:
         """Return the account's opened credentials. Raises VaultError."""
         keys = self._accounts.keys(account)
+        replaced = (keys.previous_api_secret, *self._accounts.older_api_secrets(account))
         return Credentials(
             pos_id=account.pos_id,
             api_key=keys.api_key,
@@ -55,7 +56,7 @@ class Gateways:
             endpoints_key=keys.endpoints_key,
             base_url=account.base_url,
             scheme_word=account.scheme_word,
-            previous_api_secrets=(keys.previous_api_secret,) if keys.previous_api_secret else (),
+            previous_api_secrets=tuple(filter(None, replaced)),
             balances_url=account.balances_url,
             register_url=account.register_url,
         )

@@ -75,7 +75,7 @@ def to_json(each: AccountView) -> dict[str, object]:
         "balances_url": account.balances_url or account.base_url,
         "register_url": account.register_url or account.base_url,
         "enabled": account.enabled,
-        "old_secret_until": moment(account.previous_api_secret_until),
+        "old_secret_until": moment(account.replaced_secrets_until),
         "notification_address": each.notification_address,
         "created_at": moment(account.created_at),
         "updated_at": moment(account.updated_at),
@@ -160,11 +160,11 @@ def as_facts(each: AccountView) -> Table:
     add_fact(facts, "account", f"{account.name} ({account.id})", "bold")
     add_fact(facts, "state", "switched on" if account.enabled else "switched off")
     add_fact(facts, "keys", "for a test project" if account.test_project else "for a live project")
-    if account.previous_api_secret_until is not None:
+    if account.replaced_secrets_until is not None:
         add_fact(
             facts,
             "old API secret",
-            f"verifies notifications until {account.previous_api_secret_until:%Y-%m-%d %H:%M} UTC",
+            f"verifies notifications until {account.replaced_secrets_until:%Y-%m-%d %H:%M} UTC",
         )
     add_fact(facts, "Saleor", each.saleor)
     add_fact(facts, "channels", ", ".join(each.channels) or "none")

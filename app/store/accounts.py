@@ -22,6 +22,14 @@ from app.store.columns import fingerprint
 from app.store.database import Database
 from app.store.errors import DatabaseError
 from app.store.reconciliations import delete_comparisons, plan_run
+from app.store.replaced_secrets import (
+    NONE_REPLACED,
+    OLDER,
+    keep_previous_secret,
+    older_secrets,
+    place_of,
+    previous_secret,
+)
 from app.store.sealed_column import SealedColumn
 from app.store.summed_days import store_empty_days
 from app.store.tables import ChannelRoute, MerchantAccount, Notification, Payment
@@ -153,14 +161,16 @@ class AccountRepository:
 
     def keys(self, account: MerchantAccount) -> AccountKeys:
         """Return the account's opened secrets; the previous one only during its grace period. Raises VaultError."""
-        until = account.previous_api_secret_until
-        previous = account.previous_api_secret_sealed if until is not None and self._now() < until else None
         return AccountKeys(
             api_key=self._open(account.api_key_sealed, account.id, "api_key"),
             api_secret=self._open(account.api_secret_sealed, account.id, "api_secret"),
             endpoints_key=self._open(account.endpoints_key_sealed, account.id, "endpoints_key"),
-            previous_api_secret=self._open(previous, account.id, "api_secret") if previous else None,
+            previous_api_secret=previous_secret(self._vault, account, self._now()),
         )
+
+    def older_api_secrets(self, account: MerchantAccount) -> tuple[str, ...]:
+        """Return the API secrets replaced before the previous one, during their grace periods. Raises VaultError."""
+        return tuple(secret for secret, _ in older_secrets(self._vault, account, self._now()))
 
     async def change(self, account_id: str, **columns: object) -> MerchantAccount:
         """Set plain columns of an account (name, base_url, currencies, enabled...). Raises AccountError."""
@@ -214,10 +224,11 @@ class AccountRepository:
         return row
 
     def _replace_api_secret(self, row: MerchantAccount, api_secret: str, grace: timedelta) -> None:
-        """Replace the API secret; the same one again neither lengthens nor ends the grace of the one before it."""
+        """Replace the API secret; the same one again neither lengthens nor ends the grace of those before it."""
         if not grace:
-            row.previous_api_secret_sealed = row.previous_api_secret_until = None
+            _set_columns(row, NONE_REPLACED)
         elif not self._is_api_secret(row, api_secret):
+            keep_previous_secret(self._vault, row, self._now())
             row.previous_api_secret_sealed = row.api_secret_sealed
             row.previous_api_secret_until = self._now() + grace
         row.api_secret_sealed = self._seal(api_secret, row.id, "api_secret")
@@ -231,8 +242,8 @@ class AccountRepository:
             return False  # no key opens it
 
     async def revoke_previous_secret(self, account_id: str) -> MerchantAccount:
-        """Stop accepting notifications that were signed with the replaced API secret. Raises AccountError."""
-        return await self.change(account_id, previous_api_secret_sealed=None, previous_api_secret_until=None)
+        """Stop accepting notifications that were signed with replaced API secrets. Raises AccountError."""
+        return await self.change(account_id, **NONE_REPLACED)
 
     async def remove(self, account_id: str) -> bool:
         """Delete an account that nothing refers to (True), or else disable it (False); delete its routes in any case.
@@ -336,22 +347,19 @@ class AccountRepository:
         return {} if row is None else {name: row}
 
     def _seal(self, secret: str, account_id: str, name: str) -> str:
-        return self._vault.seal(secret, _place(name, account_id))
+        return self._vault.seal(secret, place_of(name, account_id))
 
     def _open(self, sealed: str, account_id: str, name: str) -> str:
-        return self._vault.open(sealed, _place(name, account_id))
-
-
-def _place(name: str, account_id: str) -> str:
-    return f"account/{account_id}/{name}"
+        return self._vault.open(sealed, place_of(name, account_id))
 
 
 SEALED_COLUMNS = tuple(
-    SealedColumn(column, place_columns=(col(MerchantAccount.id),), place=partial(_place, name))
+    SealedColumn(column, place_columns=(col(MerchantAccount.id),), place=partial(place_of, name))
     for column, name in (
         (col(MerchantAccount.api_key_sealed), "api_key"),
         (col(MerchantAccount.api_secret_sealed), "api_secret"),
         (col(MerchantAccount.previous_api_secret_sealed), "api_secret"),
+        (col(MerchantAccount.older_api_secrets_sealed), OLDER),
         (col(MerchantAccount.endpoints_key_sealed), "endpoints_key"),
     )
 )

@@ -3,6 +3,7 @@
 import asyncio
 import re
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -133,6 +134,36 @@ async def test_the_same_secret_again_leaves_the_old_one_its_grace(
     assert accounts.keys(changed).previous_api_secret is None
 
 
+def replaced(accounts: AccountRepository, account: MerchantAccount) -> list[str]:
+    """Return the replaced API secrets that still verify notifications, newest first."""
+    previous = accounts.keys(account).previous_api_secret
+    return [secret for secret in (previous, *accounts.older_api_secrets(account)) if secret is not None]
+
+
+async def test_each_replaced_secret_has_its_own_grace(
+    accounts: AccountRepository, account: MerchantAccount, clock: Clock
+) -> None:
+    """A wrong one was entered, and then the right one: the gateway has signed with the first until now."""
+    hour = timedelta(hours=1)
+    await accounts.change_keys(account.id, api_secret="mistyped", grace=4 * hour)
+    clock.forward(hours=1)
+    await accounts.change_keys(account.id, api_secret="third", grace=hour)
+    changed = await accounts.change_keys(account.id, api_secret="fourth", grace=2 * hour)
+    assert replaced(accounts, changed) == ["third", "mistyped", "the-api-secret"]
+    assert changed.replaced_secrets_until == clock.now + 3 * hour
+    clock.forward(hours=1)
+    assert replaced(accounts, changed) == ["third", "the-api-secret"]
+    clock.forward(hours=1)
+    assert replaced(accounts, changed) == ["the-api-secret"]
+    changed = await accounts.change_keys(account.id, api_secret="fifth", grace=hour)
+    assert replaced(accounts, changed) == ["fourth", "the-api-secret"]
+    clock.forward(hours=1)
+    assert replaced(accounts, changed) == []
+    changed = await accounts.change_keys(account.id, api_secret="sixth")
+    assert replaced(accounts, changed) == ["fifth"]
+    assert changed.older_api_secrets_sealed is None
+
+
 @pytest.mark.threat("leaked-key")
 async def test_a_secret_that_has_leaked_is_given_no_grace(
     database: Database, accounts: AccountRepository, account: MerchantAccount
@@ -141,9 +172,18 @@ async def test_a_secret_that_has_leaked_is_given_no_grace(
     assert accounts.keys(changed).previous_api_secret is None
     changed = await accounts.change_keys(account.id, api_secret="third")
     assert accounts.keys(changed).previous_api_secret == "second"
-    changed = await accounts.revoke_previous_secret(account.id)
-    assert accounts.keys(changed).previous_api_secret is None
-    assert await read_raw(database, "SELECT previous_api_secret_sealed FROM merchant_account") == [(None,)]
+    columns = "previous_api_secret_sealed, older_api_secrets_sealed"
+    for revoke in (
+        accounts.revoke_previous_secret,
+        partial(accounts.change_keys, api_secret="fifth", grace=timedelta(0)),
+    ):
+        changed = await accounts.change_keys(account.id, api_secret="fourth")
+        assert replaced(accounts, changed) == ["third", "second"]
+        changed = await revoke(account.id)
+        assert replaced(accounts, changed) == []
+        assert await read_raw(database, f"SELECT {columns} FROM merchant_account") == [(None, None)]  # noqa: S608
+        await accounts.change_keys(account.id, api_secret="second", grace=timedelta(0))
+        await accounts.change_keys(account.id, api_secret="third")
 
 
 async def test_plain_facts_are_changed(accounts: AccountRepository, account: MerchantAccount, clock: Clock) -> None:

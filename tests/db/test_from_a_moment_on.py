@@ -107,9 +107,9 @@ async def test_a_card_alone_waits_to_be_saved(
     async with database.transaction() as session:
         stored = await load_by_order(session, "order1")
         assert stored is not None
-        assert not stored.is_changed
+        was_changed = stored.is_changed
         for name, changed in cards.items():
             getattr(stored, name).extend(changed)
-        assert stored.is_changed
+        assert (was_changed, stored.is_changed) == (False, True)
         stored.cards_to_save.clear()
         stored.refused_cards.clear()

@@ -48,7 +48,8 @@ class Store:
     async def filled(self) -> MerchantAccount:
         """Keep something in every column that can be sealed."""
         account = await an_account(self.accounts, await an_installation(self.installations))
-        account = await self.accounts.change_keys(account.id, api_secret="a-newer-secret")
+        for secret in ("a-newer-secret", "the-newest-secret"):
+            account = await self.accounts.change_keys(account.id, api_secret=secret)
         await self.installations.save_pending(
             saleor_api_url=URL, saleor_domain="shop.example.com", schema_version="3.23", token="pending"
         )
@@ -80,6 +81,7 @@ class Store:
         found = await self.installations.find(URL)
         said: dict[str, object] = {
             "keys": self.accounts.keys(account),
+            "older secrets": self.accounts.older_api_secrets(account),
             "tokens": (found and found.token, found and found.pending_token),
             "card key": self.card_keys.private_jwk(card_key),
             "notifications": [
@@ -115,7 +117,7 @@ def test_every_sealed_column_of_every_table_is_known() -> None:
         if column.name.endswith("_sealed")
     }
     assert named == {str(each) for each in SEALED_COLUMNS}
-    assert len(named) == 11
+    assert len(named) == 12
 
 
 async def test_nothing_is_sealed_in_a_column_of_another_name(database: Database, clock: Clock) -> None:
@@ -144,10 +146,11 @@ async def test_after_it_the_old_key_opens_nothing_and_is_needed_for_nothing(data
     assert before["payment 1"] == ({"customer_email": OLENA, "amount": "569.50"}, BACK, True)
     assert before["keys"] == AccountKeys(
         api_key=KEYS.api_key,
-        api_secret="a-newer-secret",
+        api_secret="the-newest-secret",
         endpoints_key=KEYS.endpoints_key,
-        previous_api_secret=KEYS.api_secret,
+        previous_api_secret="a-newer-secret",
     )
+    assert before["older secrets"] == (KEYS.api_secret,)
     assert await reseal(database) == 0
 
 

@@ -110,7 +110,9 @@ async def upgrade_from(revision: str, database_url: str) -> None:
     engine = create_engine(database_url)
     async with engine.begin() as connection:
         await connection.execute(text("UPDATE alembic_version SET version_num = :name"), {"name": revision})
-        await connection.execute(text("DROP INDEX ix_operation_granted_refund"))  # of a later one
+        await connection.execute(text("DROP INDEX ix_operation_granted_refund"))  # of later ones, like these
+        for column in ("older_api_secrets_sealed", "older_api_secrets_until"):
+            await connection.execute(text(f"ALTER TABLE merchant_account DROP COLUMN {column}"))
     await engine.dispose()
     await migrate(database_url)
 

@@ -99,6 +99,8 @@ class MerchantAccount(SQLModel, table=True):
     api_secret_sealed: str = Field(sa_type=Text)
     previous_api_secret_sealed: str | None = Field(default=None, sa_type=Text)
     previous_api_secret_until: datetime | None = Field(default=None, sa_type=Moment)  # it verifies nothing after that
+    older_api_secrets_sealed: str | None = Field(default=None, sa_type=Text)  # those before it, each with its end
+    older_api_secrets_until: datetime | None = Field(default=None, sa_type=Moment)  # the latest end
     endpoints_key_sealed: str = Field(sa_type=Text)
     currencies: list[str] = Field(sa_type=JSON)
     storefront_origins: list[str] = Field(sa_type=JSON)
@@ -155,6 +157,12 @@ class MerchantAccount(SQLModel, table=True):
     def is_order_of_others(self, order_id: str) -> bool:
         """Return whether an order that this app has not created is, by its id, another shop's."""
         return any(fnmatchcase(order_id, _ESCAPED.sub(r"[\g<0>]", pattern)) for pattern in self.other_orders)
+
+    @property
+    def replaced_secrets_until(self) -> datetime | None:
+        """The end of the grace in which replaced API secrets verify notifications; None: none was replaced."""
+        ends = (self.previous_api_secret_until, self.older_api_secrets_until)
+        return max((end for end in ends if end is not None), default=None)
 
     @property
     def can_pay_out(self) -> bool:

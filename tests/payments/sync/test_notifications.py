@@ -141,8 +141,9 @@ class TestAtTheDoor:
             assert await receive(waiting.services, waiting.account.id, form) is receipt
 
     async def test_signed_with_the_secret_that_was_changed_a_moment_ago(self, waiting: Shop) -> None:
-        await waiting.services.accounts.change_keys(waiting.account.id, api_secret="the-new-secret")
-        for secret in (SECRET, "the-new-secret"):
+        for secret in ("a-mistyped-secret", "the-new-secret"):  # each within the grace of the one before it
+            await waiting.services.accounts.change_keys(waiting.account.id, api_secret=secret)
+        for secret in (SECRET, "a-mistyped-secret", "the-new-secret"):
             form = signed_notification(payment(waiting.order_id, payload=secret), secret)
             assert await receive(waiting.services, waiting.account.id, form) is Receipt.KEPT
 

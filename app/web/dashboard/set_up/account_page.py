@@ -61,7 +61,7 @@ async def read_account_page(
     """Return the page of an account; ``tried`` are split rules to show instead of the stored ones."""
     account_view = await load_view(services, account)
     endings = _key_endings(services, account)
-    until = account.previous_api_secret_until
+    until = account.replaced_secrets_until
     rules = tried or _valid_rules(account)
     async with services.database.transaction() as session:
         compared_until = await covered_until(session, account.id)
