@@ -300,7 +300,7 @@ async def test_what_is_returned_of_a_payment_that_is_not_ours_moves_no_charge(sh
     assert shop.amounts == amounts(charged="1139.00")
     kept = await shop.aggregate()
     assert [each for each in kept.operations if each.kind.value == method] == []
-    assert "of another payment (foreign)" in (problem_text(kept.payment) or "")
+    assert "something that the app does not know (foreign)" in (problem_text(kept.payment) or "")
 
 
 def returned(shop: Shop, method: str, named: str, *, of: str, amount: object = TOTAL) -> dict[str, Any]:
@@ -323,7 +323,7 @@ async def test_what_is_returned_of_a_later_charge_that_is_not_known_yet_is_booke
     assert (back.state, back.charge_id) == (State.SUCCESS, "second")
     assert await charges(shop) == [("second", State.SUCCESS, SUM)]
     assert shop.amounts.charged == SUM
-    assert "of another payment" not in (problem_text(kept.payment) or "")
+    assert "something that the app does not know" not in (problem_text(kept.payment) or "")
 
 
 EARLIER = "2026-11-21T11:59:00.000"
@@ -465,4 +465,4 @@ async def test_a_release_of_a_later_charge_releases_nothing_of_the_first_payment
     assert shop.amounts == amounts(charged=TOTAL)
     kept = await shop.aggregate()
     assert [each for each in kept.operations if each.kind is Kind.VOID] == []
-    assert "of another payment (foreign)" in (problem_text(kept.payment) or "")
+    assert "something that the app does not know (foreign)" in (problem_text(kept.payment) or "")

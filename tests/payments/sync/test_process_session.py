@@ -51,6 +51,18 @@ async def test_the_shopper_has_not_paid_yet(waiting: Shop) -> None:
     assert waiting.gateway.calls == []
 
 
+async def test_a_shopper_who_pays_right_after_a_look_up_is_not_led_back_to_the_page(waiting: Shop) -> None:
+    """The gateway is asked each time: an answer from the record would have the address of a page that is paid.
+
+    The storefront asks when its tab is shown again, and after that perhaps not for a long while.
+    """
+    waiting.gateway.book[waiting.order_id] = [payment(waiting.order_id, "init")]
+    assert (await waiting.process_session()).result == "CHARGE_ACTION_REQUIRED"
+    waiting.gateway.book[waiting.order_id] = [payment(waiting.order_id)]
+    waiting.clock.forward(seconds=1)
+    assert (await waiting.process_session()).result == "CHARGE_SUCCESS"
+
+
 @pytest.mark.parametrize("code", ["2102", "2122", "2123", "2124"])
 async def test_the_bank_waits_for_the_shopper(waiting: Shop, code: str) -> None:
     """It does not count as paid: the shopper may never come back."""
