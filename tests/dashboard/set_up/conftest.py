@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import timedelta
 
 import httpx2
 import pytest
@@ -57,7 +58,7 @@ async def account(staff_client: StaffClient, pos: PointOfSale) -> MerchantAccoun
         api_key=keys.api_key,
         api_secret=keys.api_secret,
         endpoints_key=keys.endpoints_key,
-        columns={"previous_api_secret_sealed": None},
+        grace=timedelta(0),
     )
 
 
