@@ -141,9 +141,8 @@ def compare_with_source(
         _flag_failure(aggregate, source, now)
     elif money_arrives:
         if not is_asked and any(done.kind not in {Kind.CREATE, Kind.CANCEL} for done in aggregate.operations):
-            source = replace(
-                source, excess=None
-            )  # its sums also hold what staff have granted to refund, which is no news
+            # Its sums also hold what staff have granted to refund, which is no news.
+            source = replace(source, excess=None)
         _flag_unowed_money(aggregate, source, current.held, now)
         _flag_higher_total(aggregate, source, current.held, now)
         _flag_missing_order(aggregate, source, current.held, now)
