@@ -10,6 +10,7 @@ from playwright.async_api import Browser, FrameLocator, Page, Route, expect
 from tests.commands.conftest import one_database
 from tests.dashboard.framing import clipboard_text, messages_of, wait_for_messages
 from tests.dashboard.order_page_stack import WIDGET, OrderPageStack
+from tests.dashboard.test_unanswered_in_browser import UNANSWERED
 from tests.payments.fake_gateway import refusal_reply
 
 pytestmark = pytest.mark.browser
@@ -128,7 +129,7 @@ async def test_what_does_not_come_is_asked_for_again_by_a_button(browser: Browse
         await expect(widget.get_by_role("button", name="Create payment link")).to_be_visible()
         await page.route(f"**{WIDGET}/link", lambda route: route.abort())
         await widget.get_by_role("button", name="Create payment link").click()
-        await expect(widget.get_by_role("alert")).to_have_text("That did not work. Try again.")
+        await expect(widget.get_by_role("alert")).to_have_text(UNANSWERED)
         await widget.get_by_role("button", name="Try again").click()
         await expect(widget.get_by_role("alert")).to_have_count(0)
         await expect(widget.get_by_role("button", name="Try again")).to_be_hidden()
@@ -238,7 +239,7 @@ async def test_a_retry_that_works_leaves_the_keyboard_in_the_widget(browser: Bro
     async with order_page(browser, stack, order.id) as (page, widget):
         await page.route(f"**{WIDGET}/link", lambda route: route.abort())
         await widget.get_by_role("button", name="Create payment link").press("Enter")
-        await expect(widget.get_by_role("alert")).to_have_text("That did not work. Try again.")
+        await expect(widget.get_by_role("alert")).to_have_text(UNANSWERED)
         await widget.get_by_role("button", name="Try again").press("Enter")
         await expect(widget.get_by_role("alert")).to_have_count(0)
         await expect(widget.locator("main")).to_be_focused()
@@ -372,7 +373,7 @@ async def test_what_a_server_in_between_says_does_not_replace_the_form(browser: 
         await amount.fill("100")
         await page.route(f"**{WIDGET}/link", lambda route: route.fulfill(status=429, body="<h1>Too many requests</h1>"))
         await widget.get_by_role("button", name="Create payment link").click()
-        await expect(widget.get_by_role("alert")).to_have_text("That did not work. Try again.")
+        await expect(widget.get_by_role("alert")).to_have_text(UNANSWERED)
         await expect(amount).to_have_value("100")
         await page.unroute_all()
         await widget.get_by_role("button", name="Try again").click()

@@ -5,6 +5,7 @@
 const dashboard = window.parent;
 const root = document.documentElement;
 const PATIENCE = 10_000; // milliseconds until the Dashboard is considered unresponsive
+export const LONGEST_WAIT = 60_000; // milliseconds for a page: more than the app waits for the gateway and for Saleor
 
 export const framed = dashboard !== window;
 const query = new URLSearchParams(location.search);

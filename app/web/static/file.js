@@ -2,11 +2,11 @@
 
 import { readForm } from "./forms.js";
 
-/** Return the fields of a form that requests a file, with the zone of the times in it. */
+/** Return the request of a form for a file, with the zone of the times in it. It may take as long as it takes. */
 export function fileRequest(form) {
   const body = new URLSearchParams(readForm(form));
   body.set("zone", Intl.DateTimeFormat().resolvedOptions().timeZone);
-  return body;
+  return { method: "POST", body, signal: null };
 }
 
 /** Save a response under a name; `report` receives the number of bytes so far. Rejects when it breaks off. */

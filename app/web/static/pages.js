@@ -74,7 +74,7 @@ async function show(path, how = {}) {
       refused = !mayWorkLater(answer);
     }
   } catch (error) {
-    failure = errorMessage(error);
+    failure = errorMessage(error, action);
   }
   if (mine !== latest || (quietly && (part === null || isInUse()))) return;
   content.removeAttribute("aria-busy");
@@ -261,7 +261,7 @@ async function fetchFile(form, path, file) {
   };
   let failure = "";
   try {
-    const answer = await request(path, { method: "POST", body: fileRequest(form) });
+    const answer = await request(path, fileRequest(form));
     if (answer.ok) await save(answer, file, report);
     else failure = (await readRefusal(answer)).message;
   } catch (error) {
@@ -281,7 +281,7 @@ async function fetchWithProgress(form, path) {
   let failure = "";
   let fields = {};
   try {
-    const answer = await request(path, { method: "POST", body: fileRequest(form) });
+    const answer = await request(path, fileRequest(form));
     if (answer.ok) failure = await saveWithProgress(answer, (words) => (place.value = words));
     else ({ message: failure, fields } = await readRefusal(answer));
   } catch (error) {

@@ -1,6 +1,6 @@
 // Requests of parts of pages, with the Dashboard's token, and what is said when one fails.
 
-import { NoToken, dashboardOrigin, getToken, languageKnown, saleorApiUrl } from "./bridge.js";
+import { LONGEST_WAIT, NoToken, dashboardOrigin, getToken, languageKnown, saleorApiUrl } from "./bridge.js";
 import { base } from "./place.js";
 
 const root = document.documentElement;
@@ -19,7 +19,9 @@ export async function request(path, options, refused = null) {
   const headers = { Authorization: `Bearer ${token}`, "Saleor-Api-Url": saleorApiUrl };
   headers["Dashboard-Origin"] = dashboardOrigin();
   if (root.dataset.locale) headers["Accept-Language"] = root.dataset.locale;
-  const answer = await fetch(`${base}/parts${path}`, { ...options, headers, credentials: "omit", redirect: "error" });
+  const signal = AbortSignal.timeout(LONGEST_WAIT);
+  const how = { signal, ...options, headers, credentials: "omit", redirect: "error" };
+  const answer = await fetch(`${base}/parts${path}`, how);
   // A token is valid for minutes, and an expired one has no effect: retry once with another.
   return answer.status === 401 && refused === null ? request(path, options, token) : answer;
 }
@@ -35,7 +37,11 @@ export async function readRefusal(answer) {
   return { message, fields };
 }
 
-/** Return the message for a missing token, a lost connection, or a response from a server between us and the app. */
-export function errorMessage(error) {
-  return error instanceof NoToken ? root.dataset.silent : root.dataset.failed;
+/**
+ * Return the message for a missing token, a lost connection, or a response from a server between us and the app; what
+ * an `action` has asked for may have been done all the same.
+ */
+export function errorMessage(error, action = null) {
+  if (error instanceof NoToken) return root.dataset.silent;
+  return action ? root.dataset.unanswered : root.dataset.failed;
 }

@@ -2,7 +2,8 @@
 // form. While a payment is open it refreshes itself, and notifies the order's page of changes.
 
 import {
-  NoToken, dashboardEvents, framed, getToken, languageKnown, onPageLink, openInDashboard, postToDashboard, saleorApiUrl,
+  LONGEST_WAIT, NoToken, dashboardEvents, framed, getToken, languageKnown, onPageLink, openInDashboard, postToDashboard,
+  saleorApiUrl,
 } from "./bridge.js";
 import { copyBy } from "./copying.js";
 import { focusAgain, focusedPart, focusHere } from "./focus.js";
@@ -27,7 +28,8 @@ async function request(path, fields, refused = null) {
   requested = true;
   const body = new URLSearchParams({ ...Object.fromEntries(fields), saleorApiUrl, accessToken: token, orderId });
   const headers = root.dataset.locale ? { "Accept-Language": root.dataset.locale } : {};
-  const answer = await fetch(path, { method: "POST", headers, body, credentials: "omit", redirect: "error" });
+  const signal = AbortSignal.timeout(LONGEST_WAIT);
+  const answer = await fetch(path, { method: "POST", headers, body, signal, credentials: "omit", redirect: "error" });
   // A token is valid for minutes, and an expired one has no effect: retry once with another.
   return answer.status === 401 && refused === null ? request(path, fields, token) : answer;
 }
@@ -41,7 +43,7 @@ async function show(path = here, fields = [], { quietly = false, typed = [], foc
   clearTimeout(timer);
   if (!quietly) main.setAttribute("aria-busy", "true"); // which fades it: nobody waits for a refresh
   let html = null;
-  let failure = "";
+  let failure = path === here ? root.dataset.failed : root.dataset.unanswered;
   try {
     const answer = await request(path, fields);
     html = await answer.text();
@@ -50,13 +52,13 @@ async function show(path = here, fields = [], { quietly = false, typed = [], foc
     if (answer.status >= 500 || !language) html = null;
     else root.lang = language;
   } catch (error) {
-    failure = error instanceof NoToken ? root.dataset.silent : root.dataset.failed;
+    if (error instanceof NoToken) failure = root.dataset.silent;
   }
   if (mine !== latest) return;
   if (quietly && (html === null || isInUse())) return watch(typed); // it may work the next time
   main.removeAttribute("aria-busy");
   document.getElementById("loading")?.remove();
-  alarm.textContent = html === null ? failure || root.dataset.failed : "";
+  alarm.textContent = html === null ? failure : "";
   alarm.hidden = again.hidden = html !== null;
   again.onclick = () => show(here, [], { typed, focus: true });
   if (html !== null) fill(html, { quietly, fields, typed, focus });

@@ -68,7 +68,10 @@ _SUCCEEDED: Mapping[Kind, str] = {
 }
 NOT_AN_AMOUNT = gettext_noop("Enter amounts like 1234.50.")
 _WAITING = gettext_noop("Request accepted. It will be sent when the operation in progress has finished.")
-_PENDING = gettext_noop("Request sent. The outcome is not known yet: the app will find out and report it to Saleor.")
+_PENDING = gettext_noop(
+    "Request sent. The outcome is not known yet, and it may have been done: do not do it again. The app will find out"
+    " and report it to Saleor."
+)
 FAILED = gettext_noop("The operation failed:")
 
 
