@@ -13,6 +13,7 @@ from integration_base_tests.skipping import missing
 from tests.dashboard.framing import BrowserErrors
 
 BAD = {"serious", "critical"}
+ALSO_BAD = {"heading-order", "landmark-unique", "page-has-heading-one"}  # "moderate"
 # Of the Dashboard's own frames; nobody else makes any.
 _OF_THE_DASHBOARD = "An iframe which has both allow-scripts and allow-same-origin"
 _UNFOLD = "() => document.querySelectorAll('details').forEach((each) => { each.open = true; })"
@@ -72,7 +73,7 @@ async def faults(page: Page | Frame) -> list[str]:
     await page.evaluate(_axe())
     result: dict[str, Any] = await page.evaluate(_AXE)
     for violation in result["violations"]:
-        if violation["impact"] in BAD:
+        if violation["impact"] in BAD or violation["id"] in ALSO_BAD:
             nodes = [f"{node['html']} ({node['failureSummary']})" for node in violation["nodes"]]
             found.append(f"{violation['id']}: {violation['help']}: {'; '.join(nodes)[:1500]}")
     return found

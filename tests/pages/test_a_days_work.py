@@ -160,8 +160,8 @@ async def test_a_payment_link_in_ukrainian(staff: Staff, app_under_test: AppUnde
         staff.clicks += 2  # a list is unfolded, and an item of it chosen
         await staff.click(widget.get_by_role("button", name="Create payment link"))
         await expect(widget.get_by_role("status")).to_have_text("The link is ready: send it to the customer.")
-        link = await widget.get_by_label("Payment link for the customer").input_value()
-        await staff.click(widget.get_by_role("button", name="Copy", exact=True))
+        link = await widget.get_by_role("textbox", name="Payment link for the customer").input_value()
+        await staff.click(widget.get_by_role("button", name="Copy Payment link"))
     await staff.page.goto(link)
     await expect(staff.page.locator("html")).to_have_attribute("lang", "uk")
 

@@ -14,6 +14,7 @@ from playwright.async_api import Browser, Frame, Page, Route, ViewportSize, expe
 from app.bootstrap import utc_now
 from integration_base_tests.pages import DOCS, rows
 from tests.journeys.stories import begin, order_id_of
+from tests.pages.hearing import heard_faults
 from tests.pages.places import addresses_of, page_routes
 from tests.pages.screenshots.of_every_page import SHEETS, sheet_of
 from tests.pages.screenshots.of_the_dashboard import enable_payouts
@@ -97,7 +98,7 @@ async def all_right(browser: Browser, addresses: list[str], *, framed: bool, loo
 
 async def framed_faults(frame: Frame, look: Look) -> list[str]:
     """Return what is wrong with a page of the app in the Dashboard, as it stands."""
-    wrong = await faults(frame)
+    wrong = await faults(frame) + await heard_faults(frame)
     wrong += await wrong_language(frame, look) + await too_wide(frame) + await spacing_faults(frame)
     alarm = frame.locator("#alert")
     return wrong + ([f"alarm: {await alarm.inner_text()}"] if await alarm.is_visible() else [])
@@ -223,7 +224,7 @@ async def test_the_dashboards_own_pages_and_what_the_app_shows_there(
                 await expect(page.locator("[data-widget]:not(.loaded)")).to_have_count(0)
                 await page.locator(".widget").scroll_into_view_if_needed()  # a frame out of sight is not painted
                 (widget,) = page.main_frame.child_frames
-                wrong = await faults(widget) + await too_wide(widget)
+                wrong = await faults(widget) + await heard_faults(widget) + await too_wide(widget)
                 found += [f"{address} ({look.theme}, {look.language}): {each}" for each in wrong]
     assert not found, "\n" + "\n".join(found)
 
@@ -245,9 +246,11 @@ async def test_a_page_with_faults_is_found_out(browser: Browser) -> None:
                 "<html><form><input type=email></form><p style='color: #eee; height: 50vh'>Pale</p>"
                 "<h2 style='margin: 0'>Far</h2><div style='margin: 30px 0 0'>"
                 "<p style='margin: 0'>One</p><p style='margin: 0'>Two</p></div>"
+                "<a href='/a'>This</a><a href='/b'>This</a><nav></nav><dialog></dialog><table><td>1</td></table>"
+                "<label>Sum <input aria-describedby=x><small id=x>in UAH</small></label>"
                 "<script>console.warn('Hm')</script>"
             )
-            found = " ".join([*await faults(page), *await spacing_faults(page)])
+            found = " ".join([*await faults(page), *await spacing_faults(page), *await heard_faults(page)])
             for margin in range(100, 700, 20):  # a page that has only just been drawn may still settle down
                 await page.evaluate(f"document.querySelector('p').style.marginTop = '{margin}px'")
                 await page.wait_for_timeout(50)
@@ -263,5 +266,10 @@ async def test_a_page_with_faults_is_found_out(browser: Browser) -> None:
         "the browser's own words",
         "touches",
         "pixels below",
+        "does something else too: : This",
+        "said twice: Sum in UAH",
+        "a table without a name",
+        "not described",
+        "an empty nav",
     ):
         assert fault in found

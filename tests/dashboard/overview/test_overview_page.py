@@ -223,7 +223,7 @@ async def test_every_value_of_a_chart_is_in_a_table_too(staff_client: StaffClien
     await add_two_months_of_payments(staff_client.services, staff_client.shop.account, NOON)
     page = (await staff_client.see("/?days=30")).text
     assert page.count('role="img"') == 1
-    assert re.search(r'aria-labelledby="by-day-title by-day-words"', page)
+    assert re.search(r'aria-labelledby="by-day-title" aria-describedby="by-day-words"', page)
     table = page.partition("<summary>As a table</summary>")[2].partition("</table>")[0]
     assert table.count('role="rowheader"') == 30
     drawn = re.findall(r"<title>(\w+ \d+): ([\d.,]+)", page.replace(SPACE, " "))
