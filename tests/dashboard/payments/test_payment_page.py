@@ -14,9 +14,9 @@ from app.rules.split.standing import chosen_shares
 from app.web.dashboard.form import InvalidFieldsError
 from app.web.dashboard.payments.actions import read_amounts
 from integration_base_tests.loopback import json_reply
-from tests.commands.books import event, moment_after, notification, operation
+from tests.commands.books import event, moment_after, notification, operation, store_payment
 from tests.commands.conftest import one_database
-from tests.dashboard.dashboard_app import StaffClient
+from tests.dashboard.dashboard_app import StaffClient, names
 from tests.payments.fake_gateway import operation as operation_record
 from tests.payments.fake_gateway import payment, refusal_reply
 from tests.payments.split.market import (
@@ -359,3 +359,23 @@ async def test_a_stamp_tells_that_the_page_would_show_something_else(staff_clien
     assert after != before
     assert "data-watch" not in (await staff_client.see(f"/payments/{shop.order_id}")).text
     assert (await staff_client.see("/payments/nobodys/stamp")).status_code == 404
+
+
+@one_database
+async def test_what_is_written_from_right_to_left_does_not_reorder_what_stands_beside_it(
+    staff_client: StaffClient,
+) -> None:
+    number, channel, account, reason = "הזמנה", "חנות", "חשבון", "קטן מדי"
+    await staff_client.services.accounts.change(staff_client.shop.account.id, name=account)
+    refunded = operation(Kind.REFUND, amount=Decimal("20.50"), request={"comment": reason})
+    kept = await store_payment(
+        staff_client.services,
+        staff_client.shop.account,
+        **(names(1) | {"order_number": number, "channel": channel, "operations": [operation(), refunded]}),
+    )
+    listed = (await staff_client.see("/payments")).text
+    page = (await staff_client.see(f"/payments/{kept.order_id}")).text
+    assert listed.count(f"Order <bdi>{number}</bdi>") == 2
+    assert f"<bdi>{channel}</bdi>" in listed
+    for words in (f"Order <bdi>{number}</bdi>", f"<bdi>{channel}</bdi> · <bdi>{account}</bdi>", f"<bdi>{reason}</bdi>"):
+        assert words in page, words
