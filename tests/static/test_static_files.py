@@ -137,3 +137,16 @@ async def test_a_page_fetches_one_style_sheet_and_one_script_with_all_that_it_im
         assert re.findall(r"^(?:import|export)\b", served, re.MULTILINE) == []
         for imported in imports_of(FOLDER / script):
             assert served.count(max(imported.read_text().splitlines(), key=len).removeprefix("export ")) == 1
+
+
+def test_dark_colours_are_the_same_whoever_asks_for_them() -> None:
+    for sheet in ("pages.css", "shopper.css"):
+        text = static._files()[sheet].content.decode()
+        rule = r"{} \{{\n(    color-scheme: dark;.*?)\n  \}}"
+        by_system, by_choice = (
+            re.findall(rule.format(re.escape(selector)), text, re.DOTALL)
+            for selector in (':root:not([data-theme="light"])', ':root[data-theme="dark"]')
+        )
+        assert len(by_choice) == 1
+        assert by_system == by_choice
+        assert "/* dark */" not in text

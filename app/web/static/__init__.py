@@ -12,7 +12,7 @@ import base64
 import hashlib
 import mimetypes
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -64,13 +64,20 @@ class _File:
 
 @cache
 def _files() -> Mapping[str, _File]:
-    contents = {name: "\n".join((_HERE / part).read_text() for part in parts) for name, parts in STYLE_SHEETS.items()}
+    contents = {name: _style_sheet(parts) for name, parts in STYLE_SHEETS.items()}
     contents |= {name: _script(name) for name in SCRIPTS} | {KIT: (KIT_FOLDER / KIT).read_text()}
     # The font's address changes with the font alone, so that a new version of the app does not fetch it again.
     contents |= {name: contents[name].replace(FONT, f"../{font_version()}/{FONT}") for name in STYLE_SHEETS}
     files = {name: text.encode() for name, text in contents.items()}
     files |= {"logo.png": _LOGO.read_bytes(), FONT: _font()}
     return {name: _file(name, content) for name, content in files.items()}
+
+
+def _style_sheet(parts: Sequence[str]) -> str:
+    """Return a style sheet with its dark colours, written once, in both of the rules that need them."""
+    text = "\n".join((_HERE / part).read_text() for part in parts)
+    _, _, colours = text.partition(':root[data-theme="dark"] {\n')
+    return text.replace("    /* dark */\n", colours.partition("  }\n")[0])
 
 
 def _script(name: str) -> str:
