@@ -95,6 +95,12 @@ def parse_ip(value: Any) -> str | None:
     return str((isinstance(address, IPv6Address) and address.ipv4_mapped) or address)
 
 
+def parse_phone(value: Any) -> Any:
+    """Return a phone number in the signs of a Latin keyboard; None for what says that there is none, such as ``-``."""
+    number = typed_number(value) if isinstance(value, str) else value
+    return None if isinstance(number, str) and not any(map(str.isdecimal, number)) else number
+
+
 _Name = Annotated[str, StringConstraints(strip_whitespace=True, max_length=256)]  # as long as those of Saleor
 _Country = Annotated[str | None, BeforeValidator(parse_country)]
 _Ip = Annotated[str | None, BeforeValidator(parse_ip)]
@@ -109,9 +115,9 @@ _Text = Annotated[
 ]
 _Pasted = BeforeValidator(lambda value: visible_text(value) if isinstance(value, str) else value)
 _Email = Annotated[str, StringConstraints(max_length=254, pattern=r"^[^@\s]+@[^@\s]+$"), _Pasted]
-_Typed = BeforeValidator(lambda value: typed_number(value) if isinstance(value, str) else value)
-_Phone = Annotated[str, StringConstraints(max_length=32, pattern=r"[0-9]"), _Typed]
-_TaxId = Annotated[str, StringConstraints(max_length=32), _Typed]
+_Number = Annotated[str, StringConstraints(max_length=32)]
+_Phone = Annotated[_Number | None, BeforeValidator(parse_phone)]
+_TaxId = Annotated[_Number, BeforeValidator(lambda value: typed_number(value) if isinstance(value, str) else value)]
 
 
 # Phone numbers have up to 15 digits (ITU E.164), and some countries' tax ids nearly as many: every tenth of those
@@ -161,7 +167,7 @@ class Customer(_StorefrontModel):
     model_config = ConfigDict(coerce_numbers_to_str=True)
 
     email: _Email | None = None
-    phone: _Phone | None = None
+    phone: _Phone = None
     first_name: Lenient[_Name] = None
     last_name: Lenient[_Name] = None
     patronymic: Lenient[_Name] = None
