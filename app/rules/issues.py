@@ -324,7 +324,8 @@ _TEXTS: Mapping[IssueCode, str] = {
         "cancel the authorization."
     ),
     IssueCode.OVERPAID: gettext_noop(
-        "%(excess)s more was paid or authorized than is owed: refund that much, unless the customer is to pay it."
+        "%(excess)s more was paid or authorized than is owed: refund that much, or capture that much less, unless "
+        "the customer is to pay it."
     ),
     IssueCode.ORDER_NOT_PAID: gettext_noop(
         "Order %(number)s was placed while this payment was pending, and the payment has failed: %(left)s is not "
