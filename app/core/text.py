@@ -2,13 +2,11 @@
 
 import hashlib
 import re
-from unicodedata import category, decimal, normalize
+from unicodedata import category
 
 _IMPOSSIBLE = re.compile("[\x00\ud800-\udfff]")
 _REPLACEMENT = "\ufffd"
 _DIGEST = 12
-_UNSEEN = frozenset({"Cc", "Cf"})  # control characters; marks of direction, characters without width
-_VARIATIONS = frozenset(map(chr, range(0xFE00, 0xFE10)))  # what PDF readers put behind a character
 
 
 def fit_text(text: str, most: int | None = None) -> str:
@@ -27,27 +25,6 @@ def fit_text(text: str, most: int | None = None) -> str:
     return f"{text[:room]}…{hashlib.sha256(text.encode()).hexdigest()[:_DIGEST]}"
 
 
-def visible_text(text: str) -> str:
-    """Return what people see of a text that they typed or pasted, with the spaces of a keyboard, and none around it.
-
-    Address books of phones, and web pages, put marks of direction around what is copied from them.
-    """
-    if text.isascii() and text.isprintable():
-        return text.strip()
-    spaced = (" " if character.isspace() else character for character in text)
-    return "".join(mark for mark in spaced if category(mark) not in _UNSEEN and mark not in _VARIATIONS).strip()
-
-
-def typed_number(text: str) -> str:
-    """Return a number that was typed or pasted, in the signs of a Latin keyboard.
-
-    Other keyboards have digits of their own (Arabic, Persian, Hindi) or wide ones (Japanese), and word processors
-    other dashes.
-    """
-    if text.isascii() and text.isprintable():
-        return text.strip()
-    marks = normalize("NFKC", visible_text(text))
-    return "".join(
-        str(decimal(mark)) if mark.isdecimal() else "-" if category(mark) == "Pd" or mark == "\u2212" else mark
-        for mark in marks
-    )
+def one_line(text: str) -> str:
+    """Return ``text`` without line feeds, tabs and control characters, as receipts and forms have room for it."""
+    return " ".join("".join(" " if category(mark) == "Cc" else mark for mark in text).split())

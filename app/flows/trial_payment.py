@@ -30,6 +30,7 @@ from gateway_client.models import Sector
 from gateway_client.models.payments import HostedPayment
 from integration_base.amounts import CENT
 from integration_base.outbound import Deadline
+from integration_base.typed_text import typed_email, typed_number
 
 SUGGESTED_AMOUNT = Decimal("1.00")
 """The proposed amount: enough for a bank to take it seriously, and too little to matter."""
@@ -128,8 +129,8 @@ def _build_request(services: Services, account: MerchantAccount, trial: Trial, s
         "order_id": order_id,
         "description": f"Trial payment {order_id}",
         "order_3ds_bypass": account.order_3ds_bypass,
-        "customer_email": trial.email,
-        "customer_phone": trial.phone,
+        "customer_email": typed_email(trial.email),
+        "customer_phone": typed_number(trial.phone),
         "customer_fname": trial.first_name or None,
         "customer_lname": trial.last_name or None,
         "customer_birthday": trial.birthday,

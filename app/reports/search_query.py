@@ -20,11 +20,12 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from uuid import UUID
 
-from app.core.text import fit_text, visible_text
+from app.core.text import fit_text
 from app.rules.references import base_of_reference
 from app.store.personal import BlindIndex
 from app.store.search import PaymentFilter, PaymentNames
 from integration_base.amounts import CENT
+from integration_base.typed_text import typed_email, typed_number, visible_text
 
 _ORDER_ID_DIGITS = 32
 _MIN_PREFIX_LENGTH = 6
@@ -69,9 +70,9 @@ def parse_query(text: str) -> ParsedQuery | None:
     text = visible_text(fit_text(text))
     if not text:
         return None
-    if "@" in text:
-        return ByEmail(text)
-    return _parse_amount(text) or _parse_name(text)
+    if "@" in (address := typed_email(text)):
+        return ByEmail(address)
+    return _parse_amount(typed_number(text)) or _parse_name(text)
 
 
 def any_name(text: str) -> PaymentNames:

@@ -5,18 +5,22 @@ from urllib.parse import urlsplit
 
 
 def origin_of(url: str) -> str | None:
-    """Return scheme, host and port of an absolute http(s) address, as browsers write them; None for anything else."""
+    """Return scheme, host and port of an absolute http(s) address, as browsers write them; None for anything else.
+
+    A full stop behind the host, which makes its name a whole one (RFC 1034), is left out.
+    """
     if " " in url or "\\" in url or not url.isprintable():  # browsers parse these differently
         return None
     try:
         parts = urlsplit(url)
         port = parts.port
-        name = ".".join(map(_ascii_label, (parts.hostname or "").split(".")))
+        labels = [*map(_ascii_label, (parts.hostname or "").removesuffix(".").split("."))]
     except ValueError:
         return None
-    if parts.scheme not in {"http", "https"} or not name or parts.username or parts.password:
+    if parts.scheme not in {"http", "https"} or not all(labels) or parts.username or parts.password:
         return None
     default = {"http": 80, "https": 443}[parts.scheme]
+    name = ".".join(labels)
     host = f"[{name}]" if ":" in name else name
     return f"{parts.scheme}://{host}" + (f":{port}" if port not in {None, default} else "")
 

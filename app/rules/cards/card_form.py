@@ -13,7 +13,6 @@ from datetime import datetime, timedelta
 from itertools import accumulate, pairwise
 from typing import Any
 
-from app.core.text import typed_number
 from app.i18n.messages import gettext_noop
 from app.i18n.translation import translation_for
 from app.rules.refusal import RefusalCode, RefusalError
@@ -21,6 +20,7 @@ from app.rules.status_messages import english_status_message
 from gateway_client.luhn import passes_luhn
 from gateway_client.statuses import TABLE
 from gateway_client.wallets import Wallet
+from integration_base.typed_text import typed_number
 
 _NUMBER = re.compile(r"[1-9][0-9]{11,18}")
 _CVV = re.compile(r"[0-9]{3,4}")

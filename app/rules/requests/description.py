@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 
+from app.core.text import one_line
 from gateway_client.errors import InvalidRequestError
 from gateway_client.models import Attribute
 from gateway_client.models.details import MOST_ATTRIBUTES
@@ -103,7 +104,7 @@ def payload_of(event: SessionEvent) -> str:
 
 def _render(template: str, values: Mapping[str, str]) -> str:
     text = _PLACEHOLDER.sub(lambda found: values.get(found[1], ""), template)
-    return " ".join(text.split())
+    return one_line(text)
 
 
 def _values(event: SessionEvent, order_id: str, store: str) -> dict[str, str]:

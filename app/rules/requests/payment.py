@@ -9,6 +9,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any, TypeVar
 
+from app.core.text import one_line
 from app.core.vocabulary import Flow
 from app.i18n.messages import LazyMessage
 from app.rules.addresses import Addresses
@@ -233,9 +234,9 @@ def terms_of(
 def _shopper_of(customer: Customer, source: Source) -> Shopper:
     return Shopper(
         customer_id=source.user_id,
-        first_name=customer.first_name or source.first_name,
-        last_name=customer.last_name or source.last_name,
-        patronymic=customer.patronymic,
+        first_name=one_line(customer.first_name or source.first_name),
+        last_name=one_line(customer.last_name or source.last_name),
+        patronymic=one_line(customer.patronymic or "") or None,
         email=customer.email or source.email.strip(),
         phone=customer.phone or source.phone,
         country=customer.country or parse_country(source.country_code),

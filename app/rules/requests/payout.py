@@ -12,6 +12,7 @@ from decimal import Decimal
 from typing import Any
 
 from app.core.fact import PayoutFact
+from app.i18n.countries import COUNTRIES
 from app.i18n.messages import LazyMessage, Money
 from app.rules.cards.card_form import PaymentInstrument, holds_card_number
 from app.rules.currencies import fraction_message
@@ -22,6 +23,7 @@ from gateway_client.models import Sector
 from gateway_client.models.payments import needs_tax_id
 from gateway_client.models.payout import Payout, Recipient
 from integration_base.amounts import CENT, LARGEST, NotAnAmountError, read_amount
+from integration_base.typed_text import typed_email, typed_number
 
 LONGEST_DESCRIPTION, LONGEST_FIELD, LONGEST_EMAIL = 250, 255, 254
 RECIPIENT = tuple(Recipient.model_fields)
@@ -36,6 +38,7 @@ FIELDS = ("amount", "description", *RECIPIENT_FIELDS)
 TAXABLE = "is_operation_taxable"
 _REQUIRED = frozenset({"recipient_first_name", "recipient_last_name"})
 _DAYS = frozenset({"recipient_doc_issue_date", "recipient_birth_date"})
+_NUMBERS = frozenset({"recipient_phone", TAX_ID})
 _NOT_CARDS = frozenset({"wallet_number"})  # a wallet's number can look like a card's; it is stored sealed
 _COUNTRY = re.compile(r"[A-Z]{2}(-[A-Z0-9]{1,3})?")  # ISO 3166-2: the country alone, or a part of it
 
@@ -256,7 +259,8 @@ def _parser_for(account: MerchantAccount, name: str, today: date) -> Callable[[s
         return _parse_email
     if name == TAXABLE:
         return lambda text: _parse_taxable(account, text)
-    return lambda text: _parse_line(text, LONGEST_FIELD, _TOO_LONG, may_be_card=name in _NOT_CARDS)
+    read = typed_number if name in _NUMBERS else str
+    return lambda text: _parse_line(read(text), LONGEST_FIELD, _TOO_LONG, may_be_card=name in _NOT_CARDS)
 
 
 def _parse_day(text: str, today: date) -> date:
@@ -271,12 +275,13 @@ def _parse_day(text: str, today: date) -> date:
 
 def _parse_country(text: str) -> str:
     code = text.upper()
-    if not _COUNTRY.fullmatch(code):
+    if not _COUNTRY.fullmatch(code) or code[:2] not in COUNTRIES:
         raise _refusal(_NOT_A_COUNTRY)
     return code
 
 
 def _parse_email(text: str) -> str:
+    text = typed_email(text)
     if len(text) > LONGEST_EMAIL or not _EMAIL.fullmatch(text):
         raise _refusal(_NOT_AN_EMAIL)
     return _parse_line(text, LONGEST_FIELD, _TOO_LONG)

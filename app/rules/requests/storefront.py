@@ -31,7 +31,7 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel, to_pascal
 
-from app.core.text import typed_number, visible_text
+from app.i18n.countries import COUNTRIES
 from app.i18n.messages import gettext_noop
 from app.i18n.translation import translation_for
 from app.i18n.validation import FieldError, find_field_errors
@@ -41,6 +41,7 @@ from app.rules.origins import origin_of
 from app.rules.refusal import RefusalCode, RefusalError, combine
 from gateway_client.models.base import Lenient
 from gateway_client.models.values import ReceiptDelivery, absolute_url
+from integration_base.typed_text import typed_email, typed_number
 
 _MAX_REPORTED = 10  # errors in one response
 _LONGEST_URL = 2000
@@ -68,13 +69,13 @@ _PATHS = {
 
 
 def parse_country(value: Any) -> str | None:
-    """Return the two letters of a country; None for anything else.
+    """Return the two letters of a country (ISO 3166-1); None for anything else.
 
     An address of Saleor holds them in an object: ``{"code": "UA", "country": "Ukraine"}``.
     """
     code = value.get("code") if isinstance(value, dict) else value
     text = code.strip().upper() if isinstance(code, str) else ""
-    return text if re.fullmatch(r"[A-Z]{2}", text) else None
+    return text if text in COUNTRIES else None
 
 
 def parse_ip(value: Any) -> str | None:
@@ -113,8 +114,8 @@ _Text = Annotated[
     StringConstraints(strip_whitespace=True, min_length=1, max_length=2048),
     BeforeValidator(lambda value: str(value).lower() if isinstance(value, bool | int | Decimal) else value),
 ]
-_Pasted = BeforeValidator(lambda value: visible_text(value) if isinstance(value, str) else value)
-_Email = Annotated[str, StringConstraints(max_length=254, pattern=r"^[^@\s]+@[^@\s]+$"), _Pasted]
+_TypedEmail = BeforeValidator(lambda value: typed_email(value) if isinstance(value, str) else value)
+_Email = Annotated[str, StringConstraints(max_length=254, pattern=r"^[^@\s]+@[^@\s]+$"), _TypedEmail]
 _Number = Annotated[str, StringConstraints(max_length=32)]
 _Phone = Annotated[_Number | None, BeforeValidator(parse_phone)]
 _TaxId = Annotated[_Number, BeforeValidator(lambda value: typed_number(value) if isinstance(value, str) else value)]

@@ -6,6 +6,8 @@ The gateway and Saleor's reports accept two decimals at most, in every currency.
 import re
 from decimal import Decimal, InvalidOperation
 
+from integration_base.typed_text import typed_number
+
 CENT = Decimal("0.01")
 MILLIONTH = Decimal("0.000001")
 
@@ -76,7 +78,7 @@ def format_amount(amount: Decimal, *, cents: bool = True) -> str:
 def read_amount(text: str) -> Decimal:
     """Parse a typed amount; the result may be zero, or too large. Raises NotAnAmountError."""
     # Amounts may be typed as they are displayed, without the currency: "1 234,50", "1,234.50".
-    typed = "".join(text.split())
+    typed = "".join(typed_number(text).split())
     found = _TYPED.fullmatch(typed.replace(",", "") if _GROUPED.fullmatch(typed) else typed)
     if found is None:
         raise NotAnAmountError(text)

@@ -125,7 +125,19 @@ def test_names_from_the_shipping_address_when_the_billing_address_has_none() -> 
     assert request.customer_phone == "+380671234567"
 
 
-@pytest.mark.parametrize("country", [{"code": "ukraine"}, {"code": ""}, {"code": None}, {}, None], ids=repr)
+def test_names_are_in_one_line() -> None:
+    """Address books paste names with the line feeds of a form."""
+    billing = CUSTOMER | {"firstName": "Леся\tО.\n", "lastName": "Українка\x07"}
+    request = planned(
+        sourceObject=source_object(billingAddress=billing), data={"customer": {"patronymic": "Петрівна\r\nК."}}
+    ).request
+    names = (request.customer_fname, request.customer_lname, request.customer_patronym)
+    assert names == ("Леся О.", "Українка", "Петрівна К.")
+
+
+@pytest.mark.parametrize(
+    "country", [{"code": "ukraine"}, {"code": "EU"}, {"code": ""}, {"code": None}, {}, None], ids=repr
+)
 def test_a_country_of_saleors_that_is_no_code_is_left_out(country: Any) -> None:
     request = planned(sourceObject=source_object(billingAddress=CUSTOMER | {"country": country})).request
     assert request.customer_country is None

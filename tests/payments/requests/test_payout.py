@@ -62,6 +62,22 @@ def test_what_is_typed_is_read_without_space_around_it_and_in_the_accounts_first
     assert terms.recipient.recipient_city is None
 
 
+def test_a_recipient_may_be_typed_on_any_keyboard() -> None:
+    terms = read(
+        amount="１００．５０",
+        recipient_phone="＋３８０５０１２３４５６７",
+        recipient_email="ａ＠ｂ．com",
+        recipient_tax_id="٣١٢٣٤٥٦٧٨٩",
+    )
+    assert (terms.amount, terms.recipient.recipient_phone) == (Decimal("100.50"), "+380501234567")
+    assert (terms.email, terms.tax_id) == ("a@b.com", "3123456789")
+
+
+@pytest.mark.parametrize("country", ["EU", "XK", "QQ", "EU-1"])
+def test_two_letters_that_are_no_country_are_refused(country: str) -> None:
+    assert refused(recipient_country=country)["recipient_country"].startswith("Enter a country")
+
+
 def test_yen_are_paid_out_whole() -> None:
     yen = an_account(currencies=["JPY"])
     assert refused(yen, amount="100.50") == {"amount": "Amounts in JPY have no decimals, so 100.50 is not possible."}

@@ -231,6 +231,17 @@ def test_a_phone_number_may_be_typed_on_any_keyboard(typed: str) -> None:
     assert parse_data({"customer": {"phone": typed}}).customer.phone == "+380(50)123-4567"
 
 
+@pytest.mark.parametrize("typed", ["ａ@ｂ．com", "a＠b.com", "a@b。com", "a@b｡com", "ａ＠ｂ．ｃｏｍ"])
+def test_an_email_address_may_be_typed_in_wide_letters(typed: str) -> None:
+    """Japanese keyboards write them until they are switched, and the gateway would refuse or never reach them."""
+    assert parse_data({"customer": {"email": typed}}).customer.email == "a@b.com"
+
+
+@pytest.mark.parametrize("typed", ["ґанна@пошта.укр", "ﬁ@b.com", "o´neil@b.com", "a²@b.com"])
+def test_letters_of_an_email_address_that_are_not_wide_stay_as_they_are(typed: str) -> None:
+    assert parse_data({"customer": {"email": typed}}).customer.email == typed
+
+
 @given(tags=st.lists(st.none() | st.text(max_size=12), max_size=3))
 def test_every_payment_has_a_language_of_two_or_three_letters(tags: list[str | None]) -> None:
     assert re.fullmatch("[a-z]{2,3}", base_language(*tags))
@@ -244,6 +255,10 @@ def test_every_payment_has_a_language_of_two_or_three_letters(tags: list[str | N
         ({"code": "UA", "country": "Ukraine"}, "UA"),
         ("Ukraine", None),
         ("UKR", None),
+        ("EU", None),  # a country to Saleor
+        ("XK", None),
+        ("ZZ", None),
+        ("QQ", None),
         ({"name": "UA"}, None),
         (5, None),
     ],
@@ -406,11 +421,15 @@ def test_any_text_has_an_origin_or_none(text: str) -> None:
         ("http://shop.example.com:8080/", "http://shop.example.com:8080"),
         ("https://[2001:db8::1]:444/x", "https://[2001:db8::1]:444"),
         ("https://крамниця.укр/x", KRAMNYTSIA),
+        ("https://shop.example.com./x", "https://shop.example.com"),
+        ("https://shop.example.com.:444/x", "https://shop.example.com:444"),
+        ("https://shop.example.com../x", None),
+        ("https://shop..example.com/x", None),
         ("https://\u0439.укр/", "https://xn--i1a.xn--j1amh"),
         ("https://\u0438\u0306.укр/", "https://xn--i1a.xn--j1amh"),  # the same letter in two characters
     ],
 )
-def test_an_origin_is_scheme_host_and_port(url: str, origin: str) -> None:
+def test_an_origin_is_scheme_host_and_port(url: str, origin: str | None) -> None:
     assert origin_of(url) == origin
 
 

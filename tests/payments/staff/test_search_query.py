@@ -7,11 +7,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from app.core.text import fit_text, visible_text
+from app.core.text import fit_text
 from app.i18n.translation import LANGUAGES, translation
 from app.reports.search_query import ByAmount, ByEmail, any_name, parse_query
 from app.store.search import PaymentNames
 from integration_base.amounts import read_amount
+from integration_base.typed_text import typed_email, visible_text
 
 ORDER = "73ef833999b946b38461a8976f6359bb"
 TRANSACTION = "VHJhbnNhY3Rpb25JdGVtOjczZWY4MzM5LTk5YjktNDZiMy04NDYxLWE4OTc2ZjYzNTliYg=="
@@ -33,6 +34,8 @@ AMOUNTS = st.decimals("0.01", "999999999.99", places=2)
         ("100₴", "100.00", "UAH"),
         ("100 грн.", "100.00", "UAH"),
         ("0.05", "0.05", None),
+        ("١٢٣٤٫٥٠", "1234.50", None),
+        ("１２３４．５０ UAH", "1234.50", "UAH"),
         ("9999999999999.99", "9999999999999.99", None),
     ],
 )
@@ -79,13 +82,17 @@ def test_each_amount_can_be_typed_plainly(amount: Decimal, point: str) -> None:
     assert parse_query(str(amount).replace(".", point)) == ByAmount(amount, None)
 
 
+def test_an_address_in_wide_letters_is_searched_for_as_it_was_sent() -> None:
+    assert parse_query("ａ＠ｂ．com") == ByEmail("a@b.com")
+
+
 @pytest.mark.threat("injection")
 @given(st.text())
 def test_whatever_is_typed_is_read_as_one_thing(text: str) -> None:
     typed = parse_query(text)
     if not visible_text(fit_text(text)):
         assert typed is None
-    elif "@" in text:
+    elif "@" in typed_email(text):
         assert isinstance(typed, ByEmail)
         assert visible_text(text) not in repr(typed)
     else:

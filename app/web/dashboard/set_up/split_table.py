@@ -10,6 +10,7 @@ from decimal import Decimal, InvalidOperation
 from app.i18n.messages import LazyMessage, gettext_noop
 from app.rules.split.rules import SplitMode, SplitRules, parse_sub_merchant, read_rules
 from app.web.dashboard.set_up.forms import FormFields, text_of
+from integration_base.typed_text import typed_number
 
 MODES: Mapping[SplitMode, str] = {
     SplitMode.OFF: gettext_noop("Payments are not split"),
@@ -89,7 +90,7 @@ def _numbers(form: FormFields) -> Sequence[str]:
 
 def _row(form: FormFields, number: str) -> tuple[str, str, str, bool]:
     name, who, share = (text_of(form, f"seller.{number}.{column}") for column in _COLUMNS)
-    return name, who, share.replace(",", ".").removesuffix("%").strip(), text_of(form, "rest") == number
+    return name, who, typed_number(share).replace(",", ".").removesuffix("%").strip(), text_of(form, "rest") == number
 
 
 def _find_errors(

@@ -55,6 +55,14 @@ def test_an_amount_is_above_zero_and_no_larger_than_any() -> None:
         ("9,999,999", "9999999"),
         (" 7 ", "7"),
         ("1\xa0234", "1234"),
+        ("١٢٣٤٫٥٠", "1234.50"),
+        ("١", "1"),
+        ("۱۲۳۴٫۵", "1234.5"),
+        ("१२३४.५०", "1234.50"),
+        ("１２３４．５０", "1234.50"),
+        ("1٬234٬567", "1234567"),
+        ("\u200e12.50\u200e", "12.50"),
+        ("\u206812,50\u2069", "12.50"),
     ],
 )
 def test_amounts_are_typed_as_people_write_them(typed: str, amount: str) -> None:
@@ -62,7 +70,26 @@ def test_amounts_are_typed_as_people_write_them(typed: str, amount: str) -> None
 
 
 @pytest.mark.parametrize(
-    "typed", ["", "1,000", "1.000", "1.234,50", "-1", "+1", "1e3", "1_0", "NaN", "١", "1..2", ".5", "5.", "9" * 16]
+    "typed",
+    [
+        "",
+        "1,000",
+        "1.000",
+        "1.234,50",
+        "-1",
+        "+1",
+        "1e3",
+        "1_0",
+        "NaN",
+        "1..2",
+        ".5",
+        "5.",
+        "9" * 16,
+        "10²",
+        "①",
+        "١٬٠٠٠",
+        "−5",
+    ],
 )
 def test_what_could_be_meant_otherwise_is_no_amount(typed: str) -> None:
     with pytest.raises(NotAnAmountError):
