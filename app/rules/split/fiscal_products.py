@@ -17,6 +17,7 @@ from app.core.payment import Operation, PaymentAggregate
 from app.core.request import RequestDetails
 from app.core.vocabulary import Kind
 from app.rules.balance import ZERO, balance
+from app.rules.currencies import smallest_unit
 from app.rules.split.allocation import IndivisibleError, distribute
 from app.rules.split.products import DELIVERY, article_of
 from app.rules.split.remainder import Remainder, divide_refund
@@ -59,12 +60,13 @@ def _products(
     if not sold:
         return []
     worth = _totals(sold)
-    shares = distribute(amount, worth)
+    currency = aggregate.payment.currency
+    shares = distribute(amount, worth, smallest_unit(currency, amount, *worth.values()))
     if kind is Kind.REFUND:
         # If indivisible, the gateway took more than was requested, so there is more to refund than was sold.
         with suppress(IndivisibleError):
             lines = _granted_worth(granted, sold)
-            shares = divide_refund(amount, _remaining(aggregate, worth), aggregate.payment.currency, lines)
+            shares = divide_refund(amount, _remaining(aggregate, worth), currency, lines)
     return [
         product for key, products in sold.items() if key in shares for product in _products_worth(products, shares[key])
     ]
@@ -73,7 +75,8 @@ def _products(
 def _remaining(aggregate: PaymentAggregate, worth: Mapping[str, Decimal]) -> Remainder:
     """Return the remainder of each product: paid for, and neither refunded nor about to be."""
     charged = balance(aggregate.payment.flow, aggregate.operations).charged
-    rest = Remainder.of(distribute(charged, worth) if charged else worth)
+    unit = smallest_unit(aggregate.payment.currency, charged, *worth.values())
+    rest = Remainder.of(distribute(charged, worth, unit) if charged else worth)
     for refund in aggregate.operations:
         if refund.kind is Kind.REFUND and not refund.has_surely_failed:
             refunded = _totals(goods_of(refund.requested))

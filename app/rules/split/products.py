@@ -14,8 +14,10 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from uuid import UUID, uuid5
 
+from app.core.text import one_line
 from app.i18n.messages import Money, gettext_noop
 from app.i18n.translation import translation_for
+from app.rules.currencies import smallest_unit
 from app.rules.refusal import RefusalCode, RefusalError
 from app.rules.split.allocation import ZERO, Basket, Line, distribute
 from app.rules.split.remainder import GrantedLine
@@ -74,7 +76,8 @@ def products_of(
                 f"{Money(amount, currency)}: pay its whole total at once.",
                 "amount",
             )
-        return tuple(product for item in items for product in _fiscal_products(item, receipt_delivery))
+        unit = smallest_unit(currency, *(item.total for item in items))
+        return tuple(product for item in items for product in _fiscal_products(item, receipt_delivery, unit))
     return None if items is None else tuple(_plain_product(item, currency) for item in items)
 
 
@@ -88,8 +91,9 @@ def items_of(source: Source, amount: Decimal, language: str = "en") -> list[Item
     total = sum((item.total for item in items), ZERO)
     if total == amount:
         return items
-    everything = source.total is not None and source.total.gross.amount == amount
-    return _spread_reduction(items, amount) if everything and ZERO < amount < total else None
+    if source.total is None or source.total.gross.amount != amount or not ZERO < amount < total:
+        return None
+    return _spread_reduction(items, amount, smallest_unit(source.total.gross.currency, amount))
 
 
 def article_of(line: SourceLine) -> str:
@@ -100,10 +104,10 @@ def article_of(line: SourceLine) -> str:
 DELIVERY = str(uuid5(_ARTICLE_NAMESPACE, "delivery"))
 
 
-def piece_prices(total: Decimal, quantity: int) -> list[tuple[int, Decimal]]:
+def piece_prices(total: Decimal, quantity: int, unit: Decimal = CENT) -> list[tuple[int, Decimal]]:
     """Return (pieces, price per piece) pairs that sum to ``total``: 10.00 for 3 is 2 at 3.33 and 1 at 3.34."""
-    cents, over = divmod(int(total / CENT), max(quantity, 1))
-    parts = [(max(quantity, 1) - over, cents * CENT), (over, (cents + 1) * CENT)]
+    units, over = divmod(int(total / unit), max(quantity, 1))
+    parts = [(max(quantity, 1) - over, units * unit), (over, (units + 1) * unit)]
     return [(number, each) for number, each in parts if number and each]
 
 
@@ -113,7 +117,8 @@ def _item_of_line(line: SourceLine) -> Item | None:
         return None
     percent = _tax_percent(price, line.quantity) if line.tax_rate is None else line.tax_rate * 100
     article = article_of(line)
-    return Item(article, line.sku or article, line.name, line.quantity, price.gross.amount, percent)
+    number = one_line(line.sku or "") or article
+    return Item(article, number, one_line(line.name) or number, line.quantity, price.gross.amount, percent)
 
 
 def _shipping_item(price: TaxedMoney | None, language: str) -> Item | None:
@@ -135,8 +140,8 @@ def _tax_percent(price: TaxedMoney, quantity: int) -> Decimal:
     return min(near, key=lambda rate: abs(rate - exact), default=exact.quantize(CENT))
 
 
-def _spread_reduction(items: Sequence[Item], amount: Decimal) -> list[Item]:
-    shares = distribute(amount, {f"{number:06}": item.total for number, item in enumerate(items)})
+def _spread_reduction(items: Sequence[Item], amount: Decimal, unit: Decimal) -> list[Item]:
+    shares = distribute(amount, {f"{number:06}": item.total for number, item in enumerate(items)}, unit)
     return [
         replace(item, total=share)
         for number, item in enumerate(items)
@@ -149,7 +154,7 @@ def _plain_product(item: Item, currency: str) -> Product:
     return Product(id=item.number, name=item.name, qty=max(item.quantity, 1), amount=item.total, currency=currency)
 
 
-def _fiscal_products(item: Item, receipt_delivery: str | None) -> list[FiscalProduct]:
+def _fiscal_products(item: Item, receipt_delivery: str | None, unit: Decimal) -> list[FiscalProduct]:
     """Return the products for a software cash register: ``amount`` is per piece, so one item may need two prices."""
     taxes = Taxes(type="vat" if item.percent else "non-vat", prc=item.percent.normalize() + 0)
     return [
@@ -164,7 +169,7 @@ def _fiscal_products(item: Item, receipt_delivery: str | None) -> list[FiscalPro
                 "receipt_delivery": receipt_delivery,
             }
         )
-        for number, price in piece_prices(item.total, item.quantity)
+        for number, price in piece_prices(item.total, item.quantity, unit)
     ]
 
 

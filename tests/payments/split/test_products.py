@@ -8,10 +8,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from app.rules.refusal import RefusalCode, RefusalError
-from app.rules.split.products import DELIVERY, items_of, piece_prices
+from app.rules.split.products import DELIVERY, items_of, piece_prices, products_of
 from app.store.tables import ProductsForm
 from integration_base.amounts import CENT
-from saleor_app_sdk.source import Order
+from integration_base.exact_json import dumps, loads
+from saleor_app_sdk.source import Checkout, Order
 from tests.payments.baskets import checkout, fiscal, line, lines, money, plain, taxed
 from tests.payments.requests.test_payment import an_account, planned
 from tests.payments.shop import source_object
@@ -126,6 +127,44 @@ def test_an_article_is_the_same_in_a_checkout_and_in_its_order() -> None:
     )
     (before,), (after,) = (fiscal(each, Decimal("30.00")) for each in (checkout(line(1, "30.00")), order))
     assert before.id == after.id
+
+
+@pytest.mark.parametrize("form", [ProductsForm.PLAIN, ProductsForm.FISCAL])
+def test_products_in_yen_have_no_cents(form: ProductsForm) -> None:
+    """A discount on the whole order is spread over its lines, and pieces that cost the same are priced."""
+    lines = [line(number, 100, 3) for number in range(3)]
+    members = source_object(lines=lines, shippingPrice=taxed(0), totalPrice=taxed(200))
+    yen = Checkout.model_validate(loads(dumps(members).replace("UAH", "JPY")))
+    told = products_of(an_account(products=form), yen, Decimal(200), "JPY", "en", receipt_delivery=None) or ()
+    assert sum(product.total for product in told) == 200
+    assert all(product.amount % 1 == 0 for product in told)
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("Juice\n of  \tapples\r\n", "Juice of apples"),
+        ("Juice\x07\u2028\u0085", "Juice"),
+        ("Сік «Яблуко» 👩\u200d🌾", None),
+    ],
+)
+def test_a_product_has_its_name_in_one_line(name: str, shown: str | None) -> None:
+    """Imports leave line feeds in names; a cash register prints one line, or refuses the receipt."""
+    sold = checkout(line(1, "30.00", name=name))
+    told = [*(plain(sold, Decimal("30.00")) or ()), *fiscal(sold, Decimal("30.00"))]
+    assert [each.name for each in told] == [shown or name] * 2
+
+
+def test_a_name_of_which_nothing_is_seen_does_not_refuse_a_payment() -> None:
+    (told,) = plain(checkout(line(1, "30.00", name="\n\t")), Decimal("30.00")) or []
+    assert told.name == told.id == "SKU-1"
+
+
+def test_a_store_keeping_unit_is_one_line_too() -> None:
+    sold = line(1, "30.00")
+    sold["variant"] |= {"sku": " SKU\t1\n"}
+    (told,) = plain(checkout(sold), Decimal("30.00")) or []
+    assert told.id == "SKU 1"
 
 
 def test_products_are_told_only_where_the_store_chose_so() -> None:
