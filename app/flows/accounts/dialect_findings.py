@@ -7,7 +7,7 @@ Found harmlessly: by calls that cannot move money, by new notifications, and by 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from decimal import ROUND_UP, Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -32,7 +32,7 @@ from gateway_client.notification import decode
 from integration_base.amounts import CENT
 
 _TIMEOUT = 10.0
-_RECENTLY = timedelta(days=7)  # in which no zone changes its clocks twice
+_RECENTLY = timedelta(days=7)
 _NOTIFICATIONS = 20
 _ZONES = ("UTC", "Europe/Kyiv")  # tried first, since a distance from UTC belongs to many zones
 _NAMES_ITS_ZONE = re.compile(r"(Z|[+-]\d\d:?\d\d)\s*$", re.IGNORECASE)
@@ -88,12 +88,17 @@ async def _capture_endpoint(client: GatewayClient, account: MerchantAccount) -> 
 def _time_zone(
     account: MerchantAccount, notifications: Sequence[StoredNotification], now: datetime
 ) -> DialectFinding | None:
-    fresh = [notification for notification in notifications if now - notification.received_at <= _RECENTLY]
-    offset = zone_offset(
-        (written, notification.received_at) for notification in fresh for written in _times_without_zone(notification)
-    )
-    zone = None if offset is None else _name_of(offset, now)
-    if offset is None or zone is None or offset == now.astimezone(dialect_of(account).zone).utcoffset():
+    fresh = [
+        (written, notification.received_at)
+        for notification in notifications
+        if now - notification.received_at <= _RECENTLY
+        for written in _times_without_zone(notification)
+    ]
+    offset = zone_offset(fresh)
+    if offset is None or _fits(dialect_of(account).zone, fresh):
+        return None
+    zone = _name_of(offset, fresh)
+    if zone is None:
         return None
     why = LazyMessage(
         "the times in the gateway's records are %(offset)s from UTC, as in the time zone %(zone)s, and the account "
@@ -147,10 +152,21 @@ def _times_without_zone(notification: StoredNotification) -> Iterator[datetime]:
             return
 
 
-def _name_of(offset: timedelta, now: datetime) -> str | None:
-    """Return a time zone with that distance from UTC now; None for one that few zones have."""
+def _fits(zone: tzinfo, fresh: Sequence[tuple[datetime, datetime]]) -> bool:
+    """Return True when the times in notifications, before and after a change of its clocks, are in ``zone``."""
+    return zone_offset((_read_in(zone, written, arrived), arrived) for written, arrived in fresh) == timedelta()
+
+
+def _read_in(zone: tzinfo, written: datetime, arrived: datetime) -> datetime:
+    """Return the moment of a time in ``zone``: of the hour that comes twice, that which is closer to its arrival."""
+    moments = (written.replace(tzinfo=zone, fold=fold).astimezone(UTC) for fold in (0, 1))
+    return min(moments, key=lambda moment: abs(arrived - moment))
+
+
+def _name_of(offset: timedelta, fresh: Sequence[tuple[datetime, datetime]]) -> str | None:
+    """Return a time zone that fits, or one with that distance from UTC; None for one that few zones have."""
     for zone in _ZONES:
-        if now.astimezone(ZoneInfo(zone)).utcoffset() == offset:
+        if _fits(ZoneInfo(zone), fresh):
             return zone
     hours, rest = divmod(offset, timedelta(hours=1))
     return None if rest else f"Etc/GMT{-hours:+d}"  # the names of these zones have the opposite sign

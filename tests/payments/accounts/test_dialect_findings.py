@@ -1,8 +1,9 @@
 """What the check of an account finds out about its gateway, and proposes (laws of money, 15 and 16)."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -63,6 +64,22 @@ async def test_a_notification_that_is_late_shows_no_zone_and_neither_hides_one(s
     found = await zone_found(shop)
     assert found is not None
     assert found.value == "Europe/Kyiv"
+
+
+@pytest.mark.parametrize("change", [datetime(2027, 3, 28, 1, tzinfo=UTC), datetime(2027, 10, 31, 1, tzinfo=UTC)])
+async def test_a_zone_that_has_changed_its_clocks_is_still_the_same(shop: Shop, change: datetime) -> None:
+    """For a week after it, another zone was proposed to every store whose gateway writes local times."""
+    kyiv = ZoneInfo("Europe/Kyiv")
+    await shop.services.accounts.change(shop.account.id, time_zone=kyiv.key)
+    for number, hours in enumerate((-20, -0.01, 0.01, 20)):
+        shop.clock.now = change + timedelta(hours=hours)
+        assert await zone_found(shop) is None
+        await notify(shop, shop.clock.now.astimezone(kyiv).utcoffset() or timedelta(), f"{number}")
+        assert await zone_found(shop) is None
+    await shop.services.accounts.change(shop.account.id, time_zone="UTC")
+    found = await zone_found(shop)
+    assert found is not None
+    assert found.value == kyiv.key
 
 
 async def test_what_says_its_zone_or_is_of_last_season_or_of_a_rare_zone_proposes_none(shop: Shop) -> None:
