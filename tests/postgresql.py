@@ -88,14 +88,14 @@ class Program:
 
 
 @contextmanager
-def open_postgresql_server() -> Iterator[Program]:
+def open_postgresql_server(*, fsync: str = "off") -> Iterator[Program]:
     """Yield a running server of its own, with an empty database."""
     initialise, serve = program("initdb", "postgresql"), program("postgres", "postgresql")
     with _folder() as folder:
         data, port = folder / "data", free_port()
         making = [initialise, "--no-sync", "--auth=trust", "--encoding=UTF8", f"--username={_USER}", str(data)]
         subprocess.run(making, check=True, capture_output=True, cwd=folder, **_as_whom())
-        options = {"listen_addresses": HOST, "port": port, "unix_socket_directories": folder, "fsync": "off"}
+        options = {"listen_addresses": HOST, "port": port, "unix_socket_directories": folder, "fsync": fsync}
         command = [serve, "-D", str(data), *(f"--{name}={value}" for name, value in options.items())]
         server = Program(command, f"postgresql://{_USER}@{HOST}:{port}/postgres", folder)
         try:

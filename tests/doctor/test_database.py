@@ -16,6 +16,7 @@ from app.ops.doctor.findings import Level, Subject
 from app.ops.doctor.storage import check_database
 from app.settings import Settings
 from app.store.migrate import migrate
+from tests.postgresql import open_postgresql_server
 
 OTHER_USER = 10001
 
@@ -69,6 +70,19 @@ async def test_a_server_that_accepts_no_changes_is_named(new_postgresql: Callabl
     assert found.level is Level.ERROR
     assert "accepts no changes" in (found.detail or "")
     assert "Set the database up as the detail says" in (found.remedy or LazyMessage("")).message
+
+
+@pytest.mark.parametrize(("fsync", "level"), [("off", Level.WARNING), ("on", Level.FINE)])
+async def test_a_server_that_does_not_wait_for_its_disk_is_named(fsync: str, level: Level, tmp_path: Path) -> None:
+    """After a loss of power it has forgotten payments, or is damaged; until then nobody notices."""
+    with open_postgresql_server(fsync=fsync) as server:
+        await migrate(server.url)
+        settings = Settings(data_dir=tmp_path / "data", database_url=server.url)
+        settings.open_vault()
+        async with open_deployment(settings) as deployment:
+            found = (await check_database(deployment))[0]
+    assert (found.level, found.subject) == (level, Subject.DATABASE)
+    assert ("fsync = off" in found.what.message) is (level is Level.WARNING)
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from app.store.connection_errors import (
     sqlite_file,
 )
 from app.store.database import is_sqlite
+from app.store.durability import waits_for_the_disk
 from app.store.migrate import Fit, current_revision, fit_of, newest_revision
 from app.store.vault import Vault, VaultError, read_keys
 
@@ -46,6 +47,11 @@ _NO_DATABASE = LazyMessage(
     "know of no payment. Otherwise start the app once. Run this command with the app's settings and working directory."
 )
 _SET_UP = LazyMessage("Set the database up as the detail says, or correct APP_DATABASE_URL.")
+_NOT_DURABLE = LazyMessage("The database does not wait for its disk: its server is set to “fsync = off”.")
+_WAIT_FOR_DISK = LazyMessage(
+    "Set “fsync = on”: a server that loses power forgets payments, or cannot be started again. If it is your "
+    "provider’s, ask whether it keeps what is committed in another way."
+)
 _DATABASE = LazyMessage("Start the database, or correct APP_DATABASE_URL.")
 
 
@@ -115,6 +121,7 @@ async def check_database(deployment: Deployment) -> Sequence[Finding]:
         return [error(Subject.DATABASE, LazyMessage("There is no database."), _NO_DATABASE, detail=str(file))]
     try:
         revision = await current_revision(url, to_write=True)
+        is_durable = await waits_for_the_disk(url)
     except (UnusableDatabaseError, DBAPIError) as exc:
         what = LazyMessage("The database does not answer, or cannot be used.")
         remedy = _DATABASE if is_away(exc) else _SET_UP
@@ -125,7 +132,10 @@ async def check_database(deployment: Deployment) -> Sequence[Finding]:
     if (why := _missing_right(url)) is not None:
         what = LazyMessage("The database can be read, and not written.")
         return [error(Subject.DATABASE, what, _SET_UP, detail=why)]
-    answers = fine(Subject.DATABASE, LazyMessage("The database answers."))
+    if not is_durable:
+        answers = warning(Subject.DATABASE, _NOT_DURABLE, _WAIT_FOR_DISK)
+    else:
+        answers = fine(Subject.DATABASE, LazyMessage("The database answers."))
     return [answers, _revision_finding(revision)]
 
 
