@@ -85,7 +85,8 @@ class Gateways:
     def is_comparison_due(self, account_id: str, now: datetime) -> bool:
         """Return True once a minute: then the records of an account are compared with what the gateway accepts."""
         last = self._compared.get(account_id)
-        if last is not None and now < last + _COMPARISON_INTERVAL:
+        # A time in the future is from before the clock was set back.
+        if last is not None and timedelta() <= now - last < _COMPARISON_INTERVAL:
             return False
         self._compared[account_id] = now
         return True

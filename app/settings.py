@@ -104,6 +104,12 @@ class Settings(BaseSettings):
             raise ValueError("must be one line, without control characters")
         return value
 
+    @field_validator("host", "metrics_host")
+    @classmethod
+    def _remove_brackets(cls, value: str) -> str:
+        """Return an address of IPv6 without the brackets that it has in a URL."""
+        return value.removeprefix("[").removesuffix("]")
+
     @field_validator("base_url", "iframe_base_url", "support_url", "privacy_url", "homepage_url")
     @classmethod
     def _check_address(cls, value: str | None) -> str | None:

@@ -157,6 +157,12 @@ def test_an_address_that_is_accepted_is_one_that_the_gateway_client_accepts(
     assert absolute_url(str(read(monkeypatch, "base_url", address))) == address.rstrip("/")
 
 
+@pytest.mark.parametrize("name", ["host", "metrics_host"])
+def test_an_address_of_ipv6_may_be_written_as_in_a_url(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With its brackets it is the name of no machine."""
+    assert read(monkeypatch, name, "[::1]") == "::1"
+
+
 @pytest.mark.parametrize("name", ["base_url", "iframe_base_url"])
 def test_a_host_in_cyrillic_letters_is_written_as_browsers_send_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Saleor accepts no other link to a payment's page, and leaves it out without a word."""

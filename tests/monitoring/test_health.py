@@ -1,5 +1,6 @@
 """What orchestrators hear: whether the process lives, and whether it is to be sent requests."""
 
+import socket
 from collections.abc import Callable
 
 import httpx2
@@ -130,6 +131,18 @@ async def test_a_database_that_only_reads_is_none_and_the_metrics_and_a_line_say
             administrator.execute(sql.SQL("ALTER DATABASE {} RESET default_transaction_read_only").format(name))
         assert (await http.get("/readyz")).status_code == 200, "it has connected anew"
     await database.close()
+
+
+async def test_the_monitoring_port_may_be_at_an_address_of_ipv6(database: Database, clock: Clock) -> None:
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    async with (
+        run_monitoring_server(("::1", 0), "1.2.3", Readiness(), database, clock) as address,
+        httpx2.AsyncClient(base_url=address or "", trust_env=False) as http,
+    ):
+        assert (await http.get("/healthz")).status_code == 200
 
 
 CLOSED = "saleor_gateway_channels_turning_away"

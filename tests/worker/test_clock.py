@@ -87,3 +87,10 @@ async def test_what_is_put_off_as_usual_keeps_its_time(paid_shop: Shop) -> None:
     assert await paid_shop._next_due() == before
     async with paid_shop.services.database.transaction() as session:
         assert not await claim(session, RECONCILIATIONS, paid_shop.clock.now, timedelta(minutes=1), Capacity(most=9))
+
+
+async def test_what_is_compared_once_a_minute_does_not_wait_for_an_hour_that_comes_again(shop: Shop) -> None:
+    gateways, now = shop.services.gateways, shop.services.now()
+    assert gateways.is_comparison_due("account", now + timedelta(hours=1))
+    assert gateways.is_comparison_due("account", now), "the clock was put back"
+    assert not gateways.is_comparison_due("account", now + timedelta(seconds=1))

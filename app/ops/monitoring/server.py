@@ -77,7 +77,7 @@ async def run_monitoring_server(
         server = _EmbeddedServer(config)
         serving = asyncio.create_task(server.serve(sockets=[listening]))
         try:
-            yield f"http://{host}:{listening.getsockname()[1]}"
+            yield f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
         finally:
             server.should_exit = True
             await serving
