@@ -17,6 +17,7 @@ from app.store.accounts import GRACE, AccountError, AccountKeys, NewAccount
 from app.store.aggregates import ById
 from app.store.problems import payment_ids_with_problem
 from app.store.tables import MerchantAccount
+from app.store.vault import VaultError
 from gateway_client.credentials import Credentials
 from gateway_client.dialect import DIALECTS
 
@@ -120,15 +121,36 @@ def build_account(
 async def add_account(services: Services, new: NewAccount, *, verify: bool = True) -> MerchantAccount:
     """Store an account that the gateway accepts; without ``verify``, as it is.
 
+    Return the same account that is stored already, if there is one: whoever did not get the answer sends it once more.
     Raises NameTakenError and AccountCheckFailedError: then nothing is stored.
     """
-    await require_free_name(services, new.installation_id, new.name)
-    if not verify:
-        return await services.accounts.add(new)
-    await _require_working_credentials(
-        services, build_credentials(new.pos_id, GatewayEndpoint(new.name, new.base_url, new.scheme_word), new.keys)
-    )
-    return await services.accounts.add(new)
+    await _find_same(services, new)
+    if verify:
+        endpoint = GatewayEndpoint(new.name, new.base_url, new.scheme_word)
+        await _require_working_credentials(services, build_credentials(new.pos_id, endpoint, new.keys))
+    # The first of two may have been stored while the gateway was asked for the second.
+    return await _find_same(services, new) or await services.accounts.add(new)
+
+
+async def _find_same(services: Services, new: NewAccount) -> MerchantAccount | None:
+    """Return the account that was added with these very values; None if none has the name. Raises NameTakenError."""
+    try:
+        await require_free_name(services, new.installation_id, new.name)
+    except NameTakenError as taken:
+        own = {member.name: getattr(new, member.name) for member in fields(NewAccount)}
+        keys, columns = own.pop("keys"), own | own.pop("options")
+        is_same = all(getattr(taken.other, name) == value for name, value in columns.items())
+        if not is_same or not _has_keys(services, taken.other, keys):
+            raise
+        return taken.other
+    return None
+
+
+def _has_keys(services: Services, row: MerchantAccount, keys: AccountKeys) -> bool:
+    try:
+        return replace(services.accounts.keys(row), previous_api_secret=None) == keys
+    except VaultError:
+        return False  # nobody can tell
 
 
 async def change_account(

@@ -5,9 +5,11 @@ from dataclasses import replace
 import pytest
 from starlette.responses import JSONResponse, PlainTextResponse
 
+from app.flows.accounts.check import CheckFailure, check_credentials
 from app.rules.addresses import Addresses
 from app.web.dashboard.set_up.forms import KEYS as ACCOUNT_KEYS
 from app.web.dashboard.set_up.forms import rule_of
+from gateway_client.client import GatewayClient
 from tests.commands.conftest import KEYS, POS_ID, PointOfSale, one_database
 from tests.dashboard.dashboard_app import StaffClient, open_staff_client
 from tests.dashboard.set_up.conftest import new_account
@@ -124,6 +126,36 @@ async def test_all_that_cannot_be_is_told_at_once(nothing: StaffClient, pos: Poi
         title, rule = rule_of(name)
         assert words == rule
         assert f"{title}: {rule}" in answer.json()["detail"]["message"]
+
+
+async def test_the_same_account_once_more_is_the_one_there_is(nothing: StaffClient, pos: PointOfSale) -> None:
+    """Its answer was lost, and staff send the form again."""
+    for _ in range(2):
+        answer = await nothing.do("/set-up/accounts", **new_account(pos, name="Main"))
+        assert answer.status_code == 200, answer.text
+        (account,) = await nothing.services.accounts.all()
+        assert answer.headers["content-location"] == f"/set-up/accounts/{account.id}"
+    for other in ({"api_key": "another"}, {"currencies": "EUR"}, {"kind": "live"}):
+        refused = await nothing.do("/set-up/accounts", **new_account(pos, **{"name": "Main"} | other))
+        assert (refused.status_code, list(refused.json()["detail"]["fields"])) == (409, ["name"])
+    assert await nothing.services.accounts.all() == [account]
+    assert nothing.services.accounts.keys(account).api_key == KEYS["GATEWAY_API_KEY"]
+
+
+async def test_an_account_sent_again_while_the_first_is_tested_is_added_once(
+    nothing: StaffClient, pos: PointOfSale, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    form = new_account(pos)
+
+    async def sent_again(client: GatewayClient, base_url: str) -> CheckFailure | None:
+        monkeypatch.undo()
+        assert (await nothing.do("/set-up/accounts", **form)).status_code == 200
+        return await check_credentials(client, base_url)
+
+    monkeypatch.setattr("app.flows.accounts.changes.check_credentials", sent_again)
+    answer = await nothing.do("/set-up/accounts", **form)
+    assert answer.status_code == 200, answer.text
+    assert len(await nothing.services.accounts.all()) == 1
 
 
 async def test_two_accounts_of_a_store_have_different_names(nothing: StaffClient, pos: PointOfSale) -> None:
