@@ -332,6 +332,19 @@ class TestKeys:
         await staff_client.do(f"{path}/keys", **NO_KEYS | new | {"grace": "0"})
         assert (await row(staff_client, account)).previous_api_secret_sealed is None
 
+    async def test_several_old_secrets_are_told_as_several(
+        self, staff_client: StaffClient, account: MerchantAccount, pos: PointOfSale
+    ) -> None:
+        path = f"/set-up/accounts/{account.id}"
+        for secret, hours in ((NEW_KEYS["GATEWAY_API_SECRET"], "24"), (LONG_KEYS["GATEWAY_API_SECRET"], "1")):
+            pos.keys = KEYS | {"GATEWAY_API_SECRET": secret}
+            page = (await staff_client.do(f"{path}/keys", **NO_KEYS | {"api_secret": secret, "grace": hours})).text
+            told = ["The previous API secret" in page, "Replaced API secrets" in page, "old secrets now" in page]
+            assert told == ([True, False, False] if hours == "24" else [False, True, True])
+
+        staff_client.shop.clock.forward(hours=24)
+        assert "verify notifications, each" not in (await staff_client.see(path)).text
+
     async def test_nothing_typed_changes_nothing(self, staff_client: StaffClient, account: MerchantAccount) -> None:
         answer = await staff_client.do(f"/set-up/accounts/{account.id}/keys", **NO_KEYS)
         assert "Nothing was changed" in answer.text

@@ -31,8 +31,9 @@ class AccountPage:
 
     ``lacks`` are the problems that its owner can fix, ``notices`` those that only the operator can.
 
-    ``opens``: whether the keys can be read at all. ``notified_at`` is the time of the newest verified notification;
-    ``compared_until``: its books are compared with the gateway's up to then; ``comparing``: a comparison is running.
+    ``opens``: whether the keys can be read at all. ``several_old_secrets``: not only the one replaced last verifies.
+    ``notified_at`` is the time of the newest verified notification; ``compared_until``: its books are compared with the
+    gateway's up to then; ``comparing``: a comparison is running.
     """
 
     view: AccountView
@@ -42,6 +43,7 @@ class AccountPage:
     endings: Mapping[str, str]
     opens: bool
     old_secret_until: datetime | None
+    several_old_secrets: bool
     notified_at: datetime | None
     compared_until: datetime | None
     comparing: bool
@@ -61,7 +63,7 @@ async def read_account_page(
     """Return the page of an account; ``tried`` are split rules to show instead of the stored ones."""
     account_view = await load_view(services, account)
     endings = _key_endings(services, account)
-    until = account.replaced_secrets_until
+    until, older_until = account.replaced_secrets_until, account.older_api_secrets_until
     rules = tried or _valid_rules(account)
     async with services.database.transaction() as session:
         compared_until = await covered_until(session, account.id)
@@ -75,6 +77,7 @@ async def read_account_page(
         endings=endings or {},
         opens=endings is not None,
         old_secret_until=until if until is not None and services.now() < until else None,
+        several_old_secrets=older_until is not None and services.now() < older_until,
         notified_at=await services.inbox.newest_received_at(account.id),
         compared_until=compared_until,
         comparing=comparing,
