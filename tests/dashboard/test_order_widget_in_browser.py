@@ -11,6 +11,7 @@ from tests.commands.conftest import one_database
 from tests.dashboard.framing import clipboard_text, messages_of, wait_for_messages
 from tests.dashboard.order_page_stack import WIDGET, OrderPageStack
 from tests.dashboard.test_unanswered_in_browser import UNANSWERED
+from tests.pages.hearing import announced, listen
 from tests.payments.fake_gateway import refusal_reply
 
 pytestmark = pytest.mark.browser
@@ -201,7 +202,7 @@ async def test_a_link_is_copied_and_closed_with_the_keyboard(browser: Browser, s
     async with order_page(browser, stack, order.id) as (page, widget):
         await widget.get_by_role("button", name="Copy Payment link for the customer 569.50").press("Enter")
         await expect(widget.get_by_role("button", name="Copied")).to_be_visible()
-        await expect(widget.locator("#copied")).to_have_text("Copied")
+        await expect(widget.locator("#said")).to_have_text("Copied")
         assert await clipboard_text(page) == f"{stack.url}/pay/{aggregate.payment.order_id}"
         stack.gateway.will_answer(stack.closed(aggregate))
         await widget.get_by_text("Close this link…").press("Enter")
@@ -276,9 +277,11 @@ async def test_a_widget_that_changes_by_itself_leaves_the_keyboard_where_it_was(
         amounts = widget.locator(".rows a[data-page]")
         await expect(amounts).to_have_count(2)
         await amounts.last.focus()
+        await listen(widget.locator("html"))
         await stack.pays(second)
         await expect(widget.get_by_text("paid", exact=True)).to_have_count(1)
         await expect(amounts.last).to_be_focused()
+        assert await announced(widget.locator("html")) == ["200.00 UAH paid"]
         await widget.locator(f"#close-{first.payment.order_id}").focus()
 
 
@@ -290,7 +293,7 @@ async def test_the_ids_and_the_link_to_the_payment_are_copied_too(browser: Brows
     async with order_page(browser, stack, order.id) as (page, widget):
         button = widget.get_by_role("button", name="Copy the gateway order ID")
         await button.press("Enter")
-        await expect(widget.locator("#copied")).to_have_text("Copied")
+        await expect(widget.locator("#said")).to_have_text("Copied")
         await expect(button).to_be_focused()
         assert await clipboard_text(page) == order_id
         await widget.get_by_role("button", name="Copy the link to the payment").click()

@@ -1,6 +1,6 @@
-"""What is looked for on a page as a screen reader reads it, where axe-core has no rule."""
+"""What is looked for on a page as a screen reader reads it, where axe-core has no rule; and what it says by itself."""
 
-from playwright.async_api import Frame, Page
+from playwright.async_api import Frame, Locator, Page
 
 # Axe's own reading of names. What is pressed and named alike does the same; in a ``nav``, its name is heard too.
 _HEARD = """() => {
@@ -47,3 +47,33 @@ async def heard_faults(page: Page | Frame) -> list[str]:
     """Return what a screen reader reads out wrong. The script of axe-core is in the page already: see ``faults``."""
     found: list[str] = await page.evaluate(_HEARD)
     return found
+
+
+# Of what is added to a live region that was there before, its text; each time by itself.
+_LISTEN = """(page) => {
+  window.announced = [];
+  const words = (node) => node.textContent.trim().replace(/\\s+/g, " ");
+  new MutationObserver((changes) => {
+    const isOf = ({ target, type, addedNodes }) => (type === "childList" ? [...addedNodes] : [target]);
+    const added = new Set(changes.flatMap(isOf));
+    const heard = new Map();
+    for (const node of added) {
+      const region = node.parentElement?.closest("[aria-live], [role=status], [role=alert]");
+      const isPart = [...added].some((other) => other !== node && other.contains(node));
+      if (!node.isConnected || isPart || !region || region.ariaLive === "off" || !words(node)) continue;
+      heard.set(region, [...(heard.get(region) ?? []), words(node)]);
+    }
+    for (const texts of heard.values()) window.announced.push(texts.join(" "));
+  }).observe(page, { childList: true, characterData: true, subtree: true });
+}"""
+
+
+async def listen(html: Locator) -> None:
+    """Note from now on what a screen reader says of a page by itself; ``announced`` returns it."""
+    await html.evaluate(_LISTEN)
+
+
+async def announced(html: Locator) -> list[str]:
+    """Return what a screen reader has said by itself, in order."""
+    said: list[str] = await html.evaluate("() => window.announced")
+    return said

@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from app.web.shopper.page import POLLS
 from app.web.shopper.view import OtherAttempt, PaymentState, ShopView
 from integration_base_tests.loopback import serve_app
+from tests.pages.hearing import announced, listen
 from tests.qr_codes import read_qr_code
 from tests.shopper.conftest import Payments
 from tests.shopper.views import CHECKOUT, PAID, payment
@@ -142,6 +143,7 @@ async def test_news_appear_in_place_and_then_the_shop_opens(
     await page.evaluate("window.sameDocument = true")
 
     await waits_for(page, "?n=1")
+    await listen(page.locator("html"))
     await page.clock.run_for(2_000)
     await waits_for(page, "?n=2")
     payments.add(payment(PaymentState.PAID, return_url=f"{address}/shop"))
@@ -149,6 +151,8 @@ async def test_news_appear_in_place_and_then_the_shop_opens(
     await waits_for(page, f"{address}/shop")
     await expect(page.get_by_role("heading")).to_have_text("Payment received")
     await expect(page).to_have_title("Payment received")
+    (said,) = await announced(page.locator("html"))
+    assert said.count("Payment received") == 1
     assert await page.evaluate("window.sameDocument")
     await expect(page.locator("main").get_by_role("link")).to_have_text("Back to the shop")
 
@@ -253,11 +257,13 @@ class TestAPaymentLink:
         payments.add(replace(OPEN, attempts=(other,)))
         await page.goto(f"{address}{LINK}")
         await expect(page.get_by_text("is still pending. Please wait before you pay again.")).to_be_visible()
+        await page.get_by_role("link", name="Go to the payment page").focus()
         payments.add(replace(OPEN, attempts=(replace(other, state=PaymentState.PAID),)))
         await waits_for(page, "?w=1")
         await page.clock.run_for(10_000)
         await waits_for(page, "?w=2")
         await expect(page.get_by_role("listitem").filter(has_text="200.00")).to_contain_text("was paid")
+        await expect(page.get_by_role("link", name="Go to the payment page")).to_be_focused()
 
     async def test_it_is_left_alone_while_nothing_has_changed(
         self, payments: Payments, address: str, page: Page

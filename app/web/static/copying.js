@@ -1,6 +1,7 @@
 // A button with data-copies copies the value of the field with that id, one with data-copy its own value; an address of
-// ours is copied with the host. Each shows data-done for a moment; screen readers get it from the element with the id
-// "copied".
+// ours is copied with the host. Each shows data-done for a moment, and says it.
+
+import { say } from "./saying.js";
 
 const SHOWN_FOR = 2_000; // milliseconds
 
@@ -34,13 +35,12 @@ export async function copyBy(button) {
   const succeeded = copies ? await copyField(document.getElementById(copies)) : await copyText(text, button);
   if (!succeeded || button.classList.contains("done")) return;
   const before = button.textContent;
-  const announcement = document.getElementById("copied");
-  announcement.textContent = done;
+  say(done);
   button.classList.add("done");
   if (copies) button.textContent = done;
   setTimeout(() => {
     if (copies) button.textContent = before;
     button.classList.remove("done");
-    announcement.textContent = "";
+    say("");
   }, SHOWN_FOR);
 }

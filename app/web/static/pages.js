@@ -11,6 +11,7 @@ import { findInvalid, limitOptions, readForm, reveal, showFieldErrors } from "./
 import { currentPlace, frameAddress, noticeStep, pathOf, pushPath, rememberPlace, restorePlace, stay } from "./place.js";
 import { errorMessage, mayWorkLater, readRefusal, request, requestedLanguage } from "./request.js";
 import { addRow, removeRow } from "./rows.js";
+import { linesOf, sayNew } from "./saying.js";
 import { localise, writeDay } from "./times.js";
 import { askToLeave, changedFields, discard, guard, hasUnsaved, showUnsaved } from "./unsaved.js";
 
@@ -89,7 +90,9 @@ async function show(path, how = {}) {
   if (pushes) enter(path, posted);
   // An action can have led to another page: back, reload and a change of language must find that one.
   if (at !== null && at !== pathOf(location.pathname)) pushPath(at);
+  const before = linesOf(content);
   fill(part, language, focus);
+  if (quietly) sayNew(content, before);
 }
 
 /**
@@ -163,8 +166,10 @@ async function follow(place) {
       continue; // it may work the next time
     }
     prepare(fresh);
-    // Leave it untouched while nothing has changed: a screen reader would read it out again.
-    if (fresh.textContent.trim() !== place.textContent.trim()) place.replaceChildren(...fresh.childNodes);
+    if (fresh.textContent.trim() === place.textContent.trim()) continue; // somebody may be reading it
+    const before = linesOf(place);
+    place.replaceChildren(...fresh.childNodes);
+    sayNew(place, before);
   }
 }
 

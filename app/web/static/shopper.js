@@ -31,13 +31,15 @@ function show({ news, title }) {
   // Leave it untouched while nothing has changed: a screen reader would announce it again.
   if (news.innerHTML === received) return;
   received = news.innerHTML;
+  localiseTimes(news);
+  const { href } = document.activeElement;
   main.replaceChildren(...news.childNodes);
-  localiseTimes();
+  [...main.querySelectorAll("a")].find((link) => link.href === href)?.focus();
 }
 
 // Moments are written in UTC; people read them in their own time.
-function localiseTimes() {
-  for (const time of main.querySelectorAll("time")) {
+function localiseTimes(part) {
+  for (const time of part.querySelectorAll("time")) {
     const style = { dateStyle: "medium", timeStyle: "short" };
     time.textContent = new Intl.DateTimeFormat(document.documentElement.lang, style).format(new Date(time.dateTime));
   }
@@ -62,5 +64,5 @@ function scheduleNext() {
   setTimeout(() => (staysHere ? poll() : location.replace(onward)), Number(after) * 1000);
 }
 
-localiseTimes();
+localiseTimes(main);
 scheduleNext();

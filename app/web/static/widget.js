@@ -8,6 +8,7 @@ import {
 import { copyBy } from "./copying.js";
 import { focusAgain, focusedPart, focusHere } from "./focus.js";
 import { findInvalid, showFieldErrors } from "./forms.js";
+import { linesOf, sayNew } from "./saying.js";
 import { localise } from "./times.js";
 
 const root = document.documentElement;
@@ -71,10 +72,12 @@ function fill(html, { quietly, fields, typed, focus }) {
     const open = [...main.querySelectorAll("details[open][id]")].map(({ id }) => id);
     const focused = focusedPart(main);
     const unsent = fields.length ? [] : findUnsent();
+    const said = linesOf(main);
     main.innerHTML = html;
     localise(main);
     if (quietly) {
       for (const id of open) document.getElementById(id)?.setAttribute("open", "");
+      sayNew(main, said);
     }
     const refused = main.querySelector("[role=alert]") !== null;
     missing = enter([...typed, ...unsent, ...(refused ? fields : [])]);

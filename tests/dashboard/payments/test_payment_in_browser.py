@@ -9,6 +9,7 @@ from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient
 from tests.dashboard.framing import BrowserErrors, clipboard_text, dashboard_of, messages_of, sign_in
 from tests.dashboard.test_in_browser import open_dialog, unfold
+from tests.pages.hearing import announced, listen
 from tests.payments.fake_gateway import action_of, operation, payment
 from tests.payments.split.market import enable_splitting, recorded, split_checkout
 from tests.payments.split.people import POTTER, SMITH
@@ -75,6 +76,23 @@ async def test_the_page_changes_by_itself_until_all_is_told(browser: Browser, st
         await expect(frame.locator("header .badge")).to_have_text(["paid"])
         await expect(frame.get_by_role("button", name="Refund")).to_be_visible()
         assert complaints == []
+
+
+async def test_what_a_page_changes_to_by_itself_is_said_once(browser: Browser, staff_client: StaffClient) -> None:
+    shop = staff_client.shop
+    shop.gateway.will_answer(shop.gateway.page())
+    await shop.begin()
+    async with dashboard_of(browser, staff_client.app, f"/payments/{shop.order_id}") as (page, frame):
+        await sign_in(page, staff_client.token())
+        await expect(frame.locator("header .badge")).to_have_text("waiting for the shopper")
+        await listen(frame.locator("html"))
+        await frame.get_by_role("button", name="Look up now").focus()
+        await shop.notify(payment(shop.order_id))
+        await shop.work()
+        await expect(frame.locator("header .badge")).to_have_text("paid")
+        await expect(frame.get_by_role("button", name="Look up now")).to_be_focused()
+        await expect(frame.locator("[data-watch]")).to_have_count(0)  # what was told to Saleor changes no state
+        assert await announced(frame.locator("html")) == ["paid"]
 
 
 async def test_nothing_moves_before_the_button_inside(browser: Browser, staff_client: StaffClient) -> None:
@@ -196,7 +214,7 @@ async def test_ids_and_the_link_to_the_page_are_copied(browser: Browser, staff_c
     async with dashboard_of(browser, staff_client.app, path, complaints=complaints) as (page, frame):
         await sign_in(page, staff_client.token())
         button = frame.get_by_role("button", name="Copy the gateway order ID")
-        told = frame.locator("#copied")
+        told = frame.locator("#said")
         await button.press("Enter")
         await expect(told).to_have_text("Copied")
         await expect(button).to_be_focused()

@@ -7,6 +7,7 @@ from playwright.async_api import Browser, FrameLocator, Locator, Page, expect
 from starlette.responses import JSONResponse, Response
 
 from app.store.tables import MerchantAccount
+from app.web.dashboard.set_up import health
 from app.web.shopper import view_builder
 from app.web.shopper.limits import PageLimits
 from app.web.shopper.look_ups import LookUps
@@ -18,6 +19,7 @@ from tests.commands.test_checking_accounts import NO_SUCH_ORDER as NO_ORDER_IN_W
 from tests.commands.test_checking_accounts import REFUSED_KEYS
 from tests.dashboard.dashboard_app import StaffClient
 from tests.dashboard.framing import BrowserErrors, dashboard_of, path_of, sign_in
+from tests.pages.hearing import announced, listen
 from tests.payments.fake_gateway import NO_SUCH_ORDER, POS_ID, payment, refusal_reply
 
 pytestmark = pytest.mark.browser
@@ -493,6 +495,21 @@ async def test_sellers_are_added_to_and_removed_from_the_table(browser: Browser,
         "7d1f4c2b-0000-4000-8000-000000000000": "40",
         "7d1f4c2b-0000-4000-8000-000000000001": "60",
     }
+
+
+@one_database
+async def test_findings_that_come_late_are_summed_up_for_who_listens(
+    browser: Browser, staff_client: StaffClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(health, "_WAIT", 0)
+    async with dashboard_of(browser, staff_client.app, "/set-up/health") as (page, frame):
+        await sign_in(page, staff_client.token())
+        await expect(frame.get_by_text("Still checking")).to_be_visible()
+        await listen(frame.locator("html"))
+        monkeypatch.undo()
+        await expect(frame.locator(".findings")).to_be_visible()
+        (said,) = await announced(frame.locator("html"))
+        assert said == await frame.locator("[data-final] strong").inner_text()
 
 
 @pytest.mark.long
