@@ -209,6 +209,40 @@ async def test_large_sums_leave_room_for_all_columns(browser: Browser, staff_cli
             assert await widths_in_frame(width) == [width, width]
 
 
+@one_database
+@pytest.mark.parametrize("language", ["en", "uk"])
+async def test_the_widest_rows_fit_at_every_width(browser: Browser, staff_client: StaffClient, language: str) -> None:
+    """Each column with the widest thing that it can hold, in a test project, from a phone to a large screen."""
+    amount = Decimal("99999999.99")
+    paid = operation(amount=amount, details={"card_mask": "555555******4444"})
+    refunded = operation(Kind.REFUND, amount=Decimal("1.00"))
+    under_way = operation(Kind.REFUND, State.PENDING, amount=Decimal("2.00"), idempotency_key="under way")
+    account = await staff_client.services.accounts.change(staff_client.shop.account.id, test_project=True)
+    for number, more in enumerate(
+        (
+            {"wallet": "applepay", "order_number": "1234567890123456789"},
+            {"saved_card_id": "a-card", "saved_card_mask": "545454******5454", "order_number": "1" * 255},
+        )
+    ):
+        await store_payment(
+            staff_client.services,
+            account,
+            operations=[paid, refunded, under_way],
+            problem="The gateway says something else",
+            amount=amount,
+            channel=("default-channel-uah", "c" * 255)[number],
+            **names(number) | more,
+        )
+    async with list_of_two(browser, staff_client, language) as (_, widths_in_frame):
+        wide = {}
+        # And where a frame is only just wide enough for the next form of the list.
+        for width in (*range(320, 1601, 10), 641, 769, 897, 961, 1025):
+            seen, needed = await widths_in_frame(width)
+            if needed > seen:
+                wide[seen] = needed - seen
+        assert not wide
+
+
 @pytest.mark.long
 @one_database
 @pytest.mark.parametrize("language", ["en", "uk"])
