@@ -36,6 +36,24 @@ async def test_badges_never_touch(browser: Browser, staff_client: StaffClient, p
             assert await row.evaluate(_APART) >= 4
 
 
+_BETWEEN = """buttons => {
+  const [first, second] = buttons.map((button) => button.getBoundingClientRect());
+  return second.top - first.bottom;
+}"""
+
+
+async def test_buttons_below_each_other_are_as_far_apart_as_beside_each_other(
+    browser: Browser, staff_client: StaffClient
+) -> None:
+    await staff_client.payment(1, problem="Compare it.")
+    async with dashboard_of(browser, staff_client.app, "/attention", width=PHONE) as (page, frame):
+        await sign_in(page, staff_client.token())
+        buttons = frame.locator(".tasks .buttons")
+        await expect(buttons.get_by_role("button")).to_have_count(2)
+        await buttons.evaluate("buttons => { buttons.style.width = '8rem'; }")
+        assert await buttons.get_by_role("button").evaluate_all(_BETWEEN) == 8
+
+
 _LINES = """parts => parts.map(part => {
   const text = document.createRange();
   text.selectNodeContents(part);

@@ -71,5 +71,8 @@ async def test_on_a_phone_it_is_said_who_requested_a_refund(browser: Browser, st
         await expect(_rows(refunds)).to_have_count(2)
         by = _rows(refunds).first.get_by_role("cell", name="somebody.with.a.long.name@example.com")
         assert await by.evaluate(_BEFORE) == '"Requested by: "'
+        # The section below begins with a line.
+        lines = await _rows(refunds).evaluate_all("rows => rows.map((row) => getComputedStyle(row).borderBottomWidth)")
+        assert lines == ["1px", "0px"]
         wide = await frame.locator("html").evaluate("html => html.scrollWidth - html.clientWidth")
         assert wide == 0
