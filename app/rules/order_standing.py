@@ -133,8 +133,6 @@ def compare_with_source(
     if current.recurring or are_sums_behind(aggregate):
         # What a subscription charges is owed for nothing that Saleor knows of.
         source = replace(source, excess=None)
-    elif source.order is None and source.excess is not None:  # Saleor's balance of a checkout omits what is authorized
-        source = replace(source, excess=source.excess + current.capturable)
     close_page_not_owed(aggregate, source, now)
     _end_solved(payment, source, now)
     if current.held <= ZERO:

@@ -41,6 +41,9 @@ from saleor_app_sdk.testing.views import ActionView, ErrorView
 from saleor_app_sdk.testing.vocabulary import HANDLE_PAYMENTS, Action, EventType
 from saleor_app_sdk.versions import Version, parse_version
 
+# What is selected of them with a report (transaction_event_report.graphql).
+_SELECTED = {"order": ("id", "number", "status", "totalBalance", "totalAuthorized"), "checkout": ("id",)}
+
 
 class FakeSaleor(SaleorClient):
     """A Saleor that books answers and reports, and fails when a test wants it to.
@@ -209,7 +212,11 @@ class FakeSaleor(SaleorClient):
             _, repeated = record_report(transaction, report, self.transactions.values(), self.event_clock)
         except ReportRefusedError as refusal:
             raise SaleorRefusedError(refusal.code, refusal.field, str(refusal)) from refusal
-        return ReportOutcome.from_response({"alreadyProcessed": repeated, **self._shown(transaction)})
+        shown = self._shown(transaction)["transaction"]
+        selected = {
+            name: shown[name] and {key: shown[name].get(key) for key in keys} for name, keys in _SELECTED.items()
+        }
+        return ReportOutcome.from_response({"alreadyProcessed": repeated, "transaction": selected})
 
     async def execute_batched(
         self, installed: Installation, operation: str, variables: Mapping[str, Any], *, version: Version | None = None

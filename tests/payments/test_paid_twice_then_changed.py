@@ -1,10 +1,12 @@
-"""An order was paid twice, and then its total changes or one payment is given back: what staff are told is true now."""
+"""What was paid twice changes afterwards, in total or because one is given back: what staff are told is true now."""
+
+from typing import Any
 
 import pytest
 
 from app.core.alerts import AlertKind
 from integration_base_tests.loopback import json_reply
-from saleor_app_sdk.testing.records import Order
+from saleor_app_sdk.testing.records import Checkout, Order
 from tests.payments.alert_cases import subjects
 from tests.payments.fake_gateway import operation, refusal_reply
 from tests.payments.operations.test_competing_attempts import another
@@ -23,31 +25,42 @@ pytestmark = [pytest.mark.law(10), pytest.mark.law(12)]
 PAID_TWICE = [(AlertKind.PAID_TWICE, 2)]
 
 
-async def opened_on(shop: Shop, order: Order, amount: str = TOTAL, flow: str = "CHARGE") -> Shop:
-    """Open a page for an order that staff have taken."""
-    if shop.transaction not in order.transactions:
-        order.transactions.append(shop.transaction)
-        shop.transaction.checkout, shop.transaction.order = None, order
+async def opened_on(shop: Shop, source: Checkout | Order, amount: str = TOTAL, flow: str = "CHARGE") -> Shop:
+    """Open a page for a checkout, or for an order that staff have taken."""
+    if shop.transaction not in source.transactions:
+        source.transactions.append(shop.transaction)
+        shop.transaction.checkout = source if isinstance(source, Checkout) else None
+        shop.transaction.order = source if isinstance(source, Order) else None
     shop.gateway.will_answer(shop.gateway.page(shop.order_id))
-    total = {"gross": amount_of(TOTAL)}
-    source = source_object(__typename="Order", id=order.id, number=order.number, userEmail="t@example.com", total=total)
-    await shop.begin(sourceObject=source, amount=amount, flow=flow)
+    total = {"gross": amount_of(source.basket.total)}
+    names: dict[str, Any] = {"totalPrice": total}
+    if isinstance(source, Order):
+        names = {"__typename": "Order", "number": source.number, "userEmail": "t@example.com", "total": total}
+    await shop.begin(sourceObject=source_object(id=source.id, **names), amount=amount, flow=flow)
     return shop
 
 
-@pytest.fixture
-async def both(shop: Shop) -> tuple[Shop, Shop]:
-    """Two payments of the whole order: nothing closed the older page in time."""
-    shop.saleor.states_totals = True
+async def pay_twice(shop: Shop, source: Checkout | Order, flow: str = "CHARGE") -> tuple[Shop, Shop]:
+    """Pay all of it with two payments: nothing closes the older page in time."""
     shop.account = await shop.services.accounts.change(shop.account.id, cancel_older=False)
-    order = shop.saleor.order(shop.transaction)
-    older = await opened_on(shop, order)
-    newer = await opened_on(another(shop), order)
+    both = await opened_on(shop, source, flow=flow), await opened_on(another(shop), source, flow=flow)
     shop.gateway.will_answer(*[refusal_reply("Invalid operation", "4150")] * 5)
-    await pay(older)
-    await pay(newer)
+    for payment in both:
+        await pay(payment, method="purchase" if flow == "CHARGE" else "auth")
     shop.gateway.script.clear()
-    return older, newer
+    return both
+
+
+@pytest.fixture(autouse=True)
+def states_totals(shop: Shop) -> None:
+    shop.saleor.states_totals = True
+
+
+@pytest.fixture(params=["order", "checkout"])
+async def both(shop: Shop, request: pytest.FixtureRequest) -> tuple[Shop, Shop]:
+    """Two payments of the whole order or checkout."""
+    source = shop.saleor.order(shop.transaction) if request.param == "order" else shop.transaction.source
+    return await pay_twice(shop, source)
 
 
 async def refund(shop: Shop, amount: str, key: str = "refund") -> None:
@@ -82,7 +95,7 @@ class TestTotalFell:
 
     async def test_a_refund_of_what_is_too_much_leaves_nothing_to_tell(self, both: tuple[Shop, Shop]) -> None:
         await refund(both[0], TOTAL)
-        await both[0].pass_time(hours=2)
+        await both[0].pass_time(hours=1)
         assert await subjects(both[0]) == []
 
     async def test_a_part_that_is_refunded_changes_the_sum_on_both(self, both: tuple[Shop, Shop]) -> None:
@@ -94,6 +107,66 @@ class TestTotalFell:
         change_total(both[0], "1139.00")
         await both[0].pass_time(hours=1)
         assert await subjects(both[0]) == []
+
+
+class TestOfACheckout:
+    async def test_that_is_completed_after_its_total_fell(self, shop: Shop) -> None:
+        older, newer = await pay_twice(shop, shop.transaction.source)
+        await shop.pass_time(minutes=30)
+        change_total(shop, "469.50")
+        shop.saleor.order(shop.transaction)
+        await shop.pass_time(hours=1)
+        for payment in (older, newer):
+            assert "1139.00 UAH was paid or authorized for 469.50 UAH" in await told(payment)
+        assert await subjects(shop) == PAID_TWICE
+
+    async def test_whose_total_rose_above_both_needs_more_money(self, shop: Shop) -> None:
+        older, newer = await pay_twice(shop, shop.transaction.source)
+        change_total(shop, "1200.00")
+        await shop.pass_time(hours=1)
+        assert "no order can be placed before another 61.00 UAH is paid" in await told(older)
+        assert await told(newer) == ""
+
+    async def test_that_was_authorized_twice(self, shop: Shop) -> None:
+        """Saleor's balance of a checkout omits what is authorized, by whichever payment."""
+        older, newer = await pay_twice(shop, shop.transaction.source, "AUTHORIZATION")
+        await shop.pass_time(hours=1)
+        for payment in (older, newer):
+            assert "1139.00 UAH was paid or authorized for 569.50 UAH" in await told(payment)
+        change_total(shop, "469.50")
+        shop.gateway.will_answer(json_reply(operation("void", older.order_id, TOTAL)))
+        await older.request_action("CANCEL", TOTAL, "release")
+        await shop.pass_time(minutes=2)
+        assert await told(older) == ""
+        assert "100.00 UAH more was paid or authorized than is owed" in await told(newer)
+
+    async def test_whose_total_rose_and_whose_rest_was_authorized_apart(self, shop: Shop) -> None:
+        checkout = shop.transaction.source
+        await pay(await opened_on(shop, checkout, flow="AUTHORIZATION"), method="auth")
+        change_total(shop, "600.00")
+        rest = await opened_on(another(shop), checkout, "30.50", flow="AUTHORIZATION")
+        await pay(rest, method="auth", amount="30.50")
+        await shop.pass_time(hours=1)
+        assert await subjects(shop) == []
+
+    async def test_that_nobody_completes_and_staff_know_of(self, shop: Shop) -> None:
+        """Saleor is asked for its order no more; what is left of it is compared nevertheless."""
+        older, newer = await pay_twice(shop, shop.transaction.source)
+        await shop.pass_time(hours=2)
+        for payment in (older, newer):
+            await acknowledge_all(payment)
+        await shop.pass_time(days=3)
+        change_total(shop, "469.50")
+        await refund(older, TOTAL)
+        assert "100.00 UAH more was paid or authorized than is owed" in await told(newer)
+
+    async def test_is_not_sooner_one_that_nobody_completes(self, shop: Shop) -> None:
+        older, newer = await pay_twice(shop, shop.transaction.source)
+        for number in range(3):
+            await refund(older, "10.00", f"part-{number}")
+        await refund(older, "539.50", "rest")
+        await shop.pass_time(minutes=50)
+        assert await told(newer) == ""
 
 
 class TestAcknowledged:

@@ -275,28 +275,23 @@ def _stated_total(problem: Problem) -> Decimal:
 
 
 def _ask_what_is_owed(payment: Payment, now: datetime) -> None:
-    """Have Saleor asked what is owed of an order, once it has been told what has happened.
+    """Have Saleor asked what is owed, once it has been told what has happened.
 
-    About a checkout it is asked anyway, until it is an order.
+    That is none of the few times that it is asked for the order of a checkout.
     """
-    if payment.order_number is not None:
-        compare_at(payment, now + _UNTIL_REPORTED)
+    compare_at(payment, now + _UNTIL_REPORTED)
+    payment.order_polls = max(payment.order_polls - 1, 0)
 
 
 def state_double_payment(attempts: Sequence[PaymentAggregate], source: TransactionSource, now: datetime) -> None:
-    """State what is owed of an order that several have paid: Saleor was asked, and its total may have changed.
+    """State what is owed of what several have paid: Saleor was asked, and its total may have changed.
 
     ``attempts`` are all attempts to pay it, oldest first; all are locked.
     """
     newest = attempts[-1].payment  # it has the latest amount to pay
     known = attempts_of(attempts, newest.currency)
     paid = [attempt.paid for attempt in known if attempt.paid]
-    if (
-        source.order is None
-        or source.excess is None
-        or len(paid) < 2
-        or sum(paid) != _covered(attempts, newest.currency)
-    ):
+    if source.excess is None or len(paid) < 2 or sum(paid) != _covered(attempts, newest.currency):
         return
     newest.to_pay = sum(paid, ZERO) - source.excess
     amounts = {attempt.number: attempt.paid for attempt in known}
