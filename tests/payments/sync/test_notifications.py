@@ -149,7 +149,8 @@ class TestAtTheDoor:
 
     @pytest.mark.threat("leaked-key")
     async def test_a_day_later_the_secret_that_was_changed_verifies_nothing(self, waiting: Shop) -> None:
-        await waiting.services.accounts.change_keys(waiting.account.id, api_secret="the-new-secret")
+        changed = await waiting.services.accounts.change_keys(waiting.account.id, api_secret="the-new-secret")
+        waiting.services.gateways.client(changed)  # is kept with all secrets of that moment: it verifies nothing
         waiting.clock.forward(hours=24)
         kinds = {SECRET: Receipt.FORGED, "the-new-secret": Receipt.KEPT}
         for secret, receipt in kinds.items():

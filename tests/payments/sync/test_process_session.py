@@ -63,6 +63,22 @@ async def test_a_shopper_who_pays_right_after_a_look_up_is_not_led_back_to_the_p
     assert (await waiting.process_session()).result == "CHARGE_SUCCESS"
 
 
+async def test_a_shopper_who_pays_while_a_look_up_is_answered_is_not_led_back_to_the_page(waiting: Shop) -> None:
+    """Two calls do not share a look-up: what it shows was perhaps read before the second call was made."""
+    waiting.gateway.book[waiting.order_id] = [payment(waiting.order_id, "init")]
+    answers = []
+
+    async def pay_and_come_back(_: object) -> None:
+        waiting.gateway.on_request = None
+        answers.append(await waiting.process_session())
+
+    shown = ([payment(waiting.order_id, status)] for status in ("success", "init"))
+    waiting.gateway.will_answer_look_ups(*map(json_reply, shown))
+    waiting.gateway.on_request = pay_and_come_back
+    await waiting.process_session()
+    assert [answer.result for answer in answers] == ["CHARGE_SUCCESS"]
+
+
 @pytest.mark.parametrize("code", ["2102", "2122", "2123", "2124"])
 async def test_the_bank_waits_for_the_shopper(waiting: Shop, code: str) -> None:
     """It does not count as paid: the shopper may never come back."""
