@@ -44,6 +44,7 @@ LESS, MORE = Decimal("469.50"), Decimal("600.00")
 CARD = AddGiftCard(TOTAL - LESS)
 PAID: tuple[Step, ...] = (BeginPayment(), Pay(), RunWorker())
 RESERVED: tuple[Step, ...] = (BeginPayment("AUTHORIZATION"), Pay(), RunWorker())
+TWICE: tuple[Step, ...] = (BeginPayment(), BeginPayment(), Pay(), Pay(on=1), RunWorker())
 GRANTED = RequestInSaleor("REFUND", TEN, granted=True)
 TAKEN: tuple[Step, ...] = (*RESERVED, RequestInSaleor("CHARGE"), RunWorker())
 
@@ -66,6 +67,19 @@ ALWAYS: dict[str, Story] = {
     ),
     "the total falls between two pages, and both are paid": Story(
         (BeginPayment(), ChangeTotal(LESS), BeginPayment(), Pay(), Pay(on=1), RunWorker())
+    ),
+    "paid twice, the total falls, and one is given back": Story(
+        (*TWICE, ChangeTotal(LESS), PassTime(70), RunWorker(), RequestInSaleor("REFUND", TOTAL), RunWorker())
+    ),
+    "paid twice and ordered, the total falls, and one is given back by a granted refund": Story(
+        (
+            *TWICE,
+            GRANTED,
+            RunWorker(),
+            ChangeTotal(LESS),
+            PassTime(1),
+            RequestInSaleor("REFUND", TOTAL - TEN, granted=True),
+        )
     ),
     "the total falls while a page is opened, and it is paid": Story(
         (NextCall(meanwhile=ChangeTotal(LESS)), BeginPayment(), Pay(), RunWorker())

@@ -56,6 +56,7 @@ class Harness:
     retries: Retries
     log: list[str] = field(default_factory=list)
     totals: list[Decimal] = field(default_factory=lambda: [TOTAL])  # what was to be paid, one after the other
+    total_changed_at: datetime = field(init=False)  # the last time; or when the story began
     paid_before: set[UUID] = field(default_factory=set)  # at the gateway, when the last of them began
     are_keys_open: bool = True
     known_address: str = SALEOR  # the address under which the app has recorded the payments so far
@@ -83,7 +84,7 @@ class Harness:
         self.app.fates.clear()
         self.gate.reset()
         self.log.clear()
-        self.totals[:] = [TOTAL]
+        self.totals[:], self.total_changed_at = [TOTAL], self.clock.now
         self.paid_before.clear()
 
     async def keys(self, *, opening: bool) -> None:

@@ -16,22 +16,17 @@ from app.core.payment import PaymentAggregate, Problem
 from app.core.vocabulary import EventState, Kind, Mode, State
 from app.rules.balance import balance, status_of
 from app.rules.order_standing import TOTAL_ROSE
-from app.rules.problems import (
-    PAID_TWICE,
-    Unowed,
-    find_unowed_money,
-    has_problem,
-    has_unended_problem,
-    open_problems,
-)
+from app.rules.problems import Unowed, find_unowed_money, has_unended_problem, open_problems
 from app.store.tables import Notification, SaleorEvent
 from app.store.tables import Payment as OurPayment
+from app.store.tables import Problem as StoredProblem
 from gateway_client.sandbox.core.codes import CANCELLED, Status
 from gateway_client.sandbox.core.records import Operation as Entry
 from gateway_client.sandbox.core.records import Payment
 from saleor_app_sdk.testing.records import Transaction
 from saleor_app_sdk.testing.saleor_state import Delivery
 from tests.chaos.books import check_books
+from tests.chaos.double_payments import check_double_payments, has_ended
 from tests.chaos.grants import check_granted_refunds
 from tests.chaos.harness import Harness
 from tests.chaos.shares import check_shares
@@ -101,12 +96,13 @@ async def check_end(harness: Harness) -> None:
         unread = (await session.exec(select(Notification).where(col(Notification.next_attempt_at).is_not(None)))).all()
         unsaid = (await session.exec(select(SaleorEvent).where(SaleorEvent.state == EventState.WAITING))).all()
         payments = (await session.exec(select(OurPayment))).all()
+        double = (await session.exec(select(StoredProblem).where(StoredProblem.kind == AlertKind.PAID_TWICE))).all()
         aggregates = {each.transaction_id: await load_by_transaction(session, each.installation_id, each.transaction_id)
                   for each in payments}  # fmt: skip
     assert not unread, f"a notification is not processed: {unread[0].outcome}"
     assert not unsaid, f"Saleor has not heard of {unsaid[0].type}: {unsaid[0].last_error}"
     check_granted_refunds(harness, aggregates)
-    _check_paid_twice_problems(harness, {name: each for name, each in aggregates.items() if each is not None})
+    check_double_payments(harness, {name: each for name, each in aggregates.items() if each is not None}, double)
     for transaction in harness.saleor.state.transactions.values():
         _check_ledgers(harness, transaction, aggregates.pop(transaction.id, None))
     assert not aggregates, "a payment of no transaction"
@@ -157,7 +153,7 @@ def _check_ledgers(harness: Harness, transaction: Transaction, aggregate: Paymen
         elif not any(entry.method == "dispute" for entry in entries):  # a won dispute is reported too
             # A decline that is notified after the success of another card on the same page is for people to look at,
             # and so is money of an order that has ended.
-            expected = any(payment.cards_tried > 1 for payment in payments) or _has_ended(transaction)
+            expected = any(payment.cards_tried > 1 for payment in payments) or has_ended(transaction)
             assert not problems or expected, problems
         _check_missing_order(transaction, aggregate, ours.held)
         _check_overpaid(harness, transaction, aggregate, paid)
@@ -167,24 +163,6 @@ def _check_ledgers(harness: Harness, transaction: Transaction, aggregate: Paymen
     check_shares(harness, aggregate, payments, entries)
     only_ours = all(entry.operation_id in harness.gate.ours for entry in entries)
     check_books(aggregate, payments, entries, only_ours=only_ours)
-
-
-def _check_paid_twice_problems(harness: Harness, aggregates: Mapping[str, PaymentAggregate]) -> None:
-    """Law 12: if two attempts to pay the same are paid, both show staff a problem; otherwise none does.
-
-    Between the lowest and the highest total of the story, it depends on which of them Saleor stated last.
-    """
-    if any(not each.state.final for aggregate in aggregates.values() for each in aggregate.operations):
-        return
-    known = [each for each in harness.saleor.state.transactions.values() if each.id in aggregates]
-    # A story has one checkout or order: all its attempts pay the same.
-    paid = {each.id for each in known if each.amounts.authorized + each.amounts.charged > ZERO}
-    total = sum((each.amounts.authorized + each.amounts.charged for each in known), ZERO)
-    if len(paid) > 1 and min(harness.totals) < total <= max(harness.totals):
-        return
-    twice = paid if len(paid) > 1 and total > max(harness.totals) else set()
-    reported = {each.id for each in known if has_problem(aggregates[each.id].payment, PAID_TWICE)}
-    assert reported == twice, f"paid twice are {twice}, and staff are told of {reported}"
 
 
 def _check_missing_order(transaction: Transaction, aggregate: PaymentAggregate, held: Decimal) -> None:
@@ -206,17 +184,12 @@ def _check_overpaid(
     is_simple = all(operation.kind in {Kind.CREATE, Kind.CANCEL} for operation in aggregate.operations)
     if not paid or paid[0].payment_id in harness.paid_before or not (is_alone and is_simple):
         return
-    if paid[0].amount > total and not _has_ended(transaction):
+    if paid[0].amount > total and not has_ended(transaction):
         assert find_unowed_money(aggregate.payment, Unowed.OVERPAID), f"{paid[0].amount} is paid, and {total} is owed"
 
 
 def _is_of_missing_order(problem: Problem) -> bool:
     return problem.kind is AlertKind.NOT_OWED and problem.key.startswith(Unowed.NOT_ORDERED)
-
-
-def _has_ended(transaction: Transaction) -> bool:
-    """Whether the order that is paid was cancelled, has expired or came back."""
-    return transaction.order is not None and transaction.order.status in {"CANCELED", "EXPIRED", "RETURNED"}
 
 
 def _check_single_reference(harness: Harness, transaction: Transaction) -> None:

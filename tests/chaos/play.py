@@ -349,6 +349,8 @@ class _Run:
                 break
             harness.clock.now = min(max(min(moments), harness.clock.now + pause), end)
             pause *= 2
+        harness.clock.forward(hours=2)  # Saleor is asked once more about money and orders that have parted
+        await harness.app.work(5)
 
     def _is_of_others(self, operation_id: UUID | None) -> bool:
         return operation_id is not None and operation_id not in self.harness.gate.ours

@@ -71,6 +71,7 @@ class Staff:
     def _record_total(self, source_id: str) -> str:
         total = self.harness.saleor.state.source(source_id).basket.total
         self.harness.totals.append(total)
+        self.harness.total_changed_at = self.harness.clock.now
         payments = self.harness.sandbox.state.payments.values()
         self.harness.paid_before = {payment.payment_id for payment in payments if payment.status is Status.SUCCESS}
         return f"{total} is to be paid"
