@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 
 from app.store.accounts import AccountError, AccountKeys, AccountRepository, ChangedMeanwhileError
 from app.store.columns import fingerprint
@@ -162,6 +163,21 @@ async def test_each_replaced_secret_has_its_own_grace(
     changed = await accounts.change_keys(account.id, api_secret="sixth")
     assert replaced(accounts, changed) == ["fifth"]
     assert changed.older_api_secrets_sealed is None
+
+
+@pytest.mark.fault("key-lost")
+@pytest.mark.parametrize("lost", ["previous_api_secret_sealed", "older_api_secrets_sealed"])
+async def test_replaced_secrets_that_no_key_opens_are_dropped(
+    database: Database, accounts: AccountRepository, account: MerchantAccount, lost: str
+) -> None:
+    for secret in ("second", "third"):
+        await accounts.change_keys(account.id, api_secret=secret)
+    async with database.transaction() as session:
+        change = text(f"UPDATE merchant_account SET {lost} = replace({lost}, 'v1.', 'v1.lost-')")  # noqa: S608
+        await (await session.connection()).execute(change)
+    changed = await accounts.change_keys(account.id, api_secret="fourth")
+    kept = "the-api-secret" if lost.startswith("previous") else "second"
+    assert replaced(accounts, changed) == ["third", kept]
 
 
 @pytest.mark.threat("leaked-key")

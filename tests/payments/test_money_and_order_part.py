@@ -318,6 +318,35 @@ class TestTotalChanged:
         await shop.pass_time(hours=3)
         assert await subjects(shop) == NOT_OWED
 
+    async def test_what_is_not_owed_grows_when_the_total_falls_further(self, shop: Shop) -> None:
+        await begin_on_order(shop)
+        change_total(shop, "469.50")
+        await pay(shop)
+        change_total(shop, "419.50")
+        await shop.pass_time(hours=1)
+        assert "150.00" in await told(shop)
+        shop.gateway.will_answer(json_reply(operation("refund", shop.order_id, "100.00")))
+        await shop.request_action("REFUND", "100.00", "not all")
+        await shop.work()
+        assert "50.00 UAH more" in await told(shop)
+
+    async def test_order_that_is_cancelled_as_well_says_that_alone(self, shop: Shop) -> None:
+        order = await begin_on_order(shop)
+        change_total(shop, "469.50")
+        await pay(shop)
+        order.status = "CANCELED"
+        await shop.pass_time(hours=1)
+        [only] = (await told(shop)).splitlines()
+        assert f"Order {order.number}" in only
+
+    async def test_page_that_was_paid_while_it_was_closed_for_that(self, shop: Shop) -> None:
+        await begin_on_order(shop)
+        change_total(shop, "469.50")
+        await OpenPageChecks(shop.services, shop.saleor).close_if_not_owed(shop.order_id)
+        shop.gateway.will_answer(refusal_reply("Invalid operation", "4150"))
+        await pay(shop)
+        assert "100.00 UAH more" in await told(shop)
+
     async def test_total_that_rises_again_ends_it(self, shop: Shop) -> None:
         await begin_on_order(shop)
         change_total(shop, "469.50")
@@ -385,6 +414,16 @@ class TestTotalChanged:
         await shop.pass_time(minutes=minutes)
         shop.gateway.will_answer(HangUp())
         await shop.request_action("REFUND", "10.00", "unknown")
+        await shop.pass_time(minutes=12)
+        assert AlertKind.NOT_PAID not in {kind for kind, _ in await subjects(shop)}
+
+    @pytest.mark.parametrize("action", ["CHARGE", "CANCEL"])
+    async def test_charge_or_release_of_unknown_outcome_is_no_higher_total(self, shop: Shop, action: str) -> None:
+        """Saleor no longer counts as authorized what it has asked to charge or release."""
+        await begin_on_checkout(shop, flow="AUTHORIZATION")
+        await pay(shop, method="auth")
+        shop.gateway.will_answer(HangUp())
+        await shop.request_action(action, "10.00" if action == "CHARGE" else TOTAL, "unknown")
         await shop.pass_time(minutes=12)
         assert AlertKind.NOT_PAID not in {kind for kind, _ in await subjects(shop)}
 
