@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from app.core.alerts import AlertKind
-from integration_base_tests.loopback import json_reply
+from integration_base_tests.loopback import HangUp, json_reply
 from saleor_app_sdk.testing.records import Checkout, Order
 from tests.payments.alert_cases import subjects
 from tests.payments.fake_gateway import operation, refusal_reply
@@ -118,6 +118,14 @@ class TestTotalFell:
         await refund(both[0], "10.00", "more")
         for payment in both:
             assert "1029.00 UAH was paid or authorized for 469.50 UAH" in await told(payment)
+
+    async def test_refund_of_unknown_outcome_changes_no_sum(self, both: tuple[Shop, Shop]) -> None:
+        """Saleor no longer counts as charged what it has asked to refund."""
+        older, newer = both
+        older.gateway.will_answer(HangUp())
+        await older.request_action("REFUND", "100.00", "unknown")
+        await older.pass_time(minutes=12)
+        assert "1139.00 UAH was paid or authorized for 569.50 UAH" in await told(newer)
 
     async def test_total_that_rose_to_what_was_paid_ends_it(self, both: tuple[Shop, Shop]) -> None:
         change_total(both[0], "1139.00")
