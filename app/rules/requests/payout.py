@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any
 
 from app.core.fact import PayoutFact
-from app.i18n.countries import COUNTRIES
+from app.i18n.countries import countries
 from app.i18n.messages import LazyMessage, Money
 from app.rules.cards.card_form import PaymentInstrument, holds_card_number
 from app.rules.currencies import fraction_message
@@ -275,7 +275,7 @@ def _parse_day(text: str, today: date) -> date:
 
 def _parse_country(text: str) -> str:
     code = text.upper()
-    if not _COUNTRY.fullmatch(code) or code[:2] not in COUNTRIES:
+    if not _COUNTRY.fullmatch(code) or code[:2] not in countries():
         raise _refusal(_NOT_A_COUNTRY)
     return code
 

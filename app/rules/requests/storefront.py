@@ -31,7 +31,7 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel, to_pascal
 
-from app.i18n.countries import COUNTRIES
+from app.i18n.countries import countries
 from app.i18n.messages import gettext_noop
 from app.i18n.translation import translation_for
 from app.i18n.validation import FieldError, find_field_errors
@@ -75,7 +75,7 @@ def parse_country(value: Any) -> str | None:
     """
     code = value.get("code") if isinstance(value, dict) else value
     text = code.strip().upper() if isinstance(code, str) else ""
-    return text if text in COUNTRIES else None
+    return text if text in countries() else None
 
 
 def parse_ip(value: Any) -> str | None:
