@@ -26,7 +26,7 @@ async def test_from_the_order_to_the_phone_and_back(browser: Browser, shop: Stac
     widget = staff.frame_locator("iframe")
     await widget.get_by_role("button", name="Create payment link").click()
     await expect(widget.get_by_role("status")).to_have_text("The link is ready: send it to the customer.")
-    await expect(widget.get_by_text("waiting for the shopper")).to_be_visible()
+    await expect(widget.locator("main").get_by_text("waiting for the shopper")).to_be_visible()
     link = await widget.get_by_role("textbox", name="Payment link for the customer").input_value()
     await widget.locator("summary", has_text="QR code").click()
     code = await read_qr_code(widget.get_by_alt_text("QR code of the payment page"))

@@ -34,7 +34,7 @@ async def test_a_refund_of_a_marketplace_pressed_twice_is_done_once(
         await form.get_by_role("button", name="Refund now").dblclick()
         await expect(frame.get_by_role("status")).to_have_text("The amount was refunded.")
         await expect(frame.get_by_role("status")).to_be_focused()
-        await expect(frame.get_by_text("partially refunded")).to_be_visible()
+        await expect(frame.locator("main").get_by_text("partially refunded")).to_be_visible()
         assert (await messages_of(page, "notification"))[-1]["status"] == "success"
         assert complaints == []
     assert shop.gateway.calls == ["refund"]

@@ -87,7 +87,7 @@ async def test_from_nothing_to_the_first_payment(browser: Browser, new_store: St
         await expect(frame.get_by_role("heading", name="Пробний платіж на 1,00")).to_be_visible()
         await shop.notify(payment(order_id, amount="1.00"))
         await shop.work()
-        await expect(frame.get_by_text("Працює: платіж надійшов.")).to_be_visible()
+        await expect(frame.locator("main").get_by_text("Працює: платіж надійшов.")).to_be_visible()
         await expect(frame.get_by_role("link", name="Відкрити сторінку оплати")).to_be_hidden()
         await expect(frame.get_by_role("img", name="QR")).to_be_hidden()
 
@@ -359,7 +359,7 @@ async def test_a_trial_asks_for_what_the_account_that_is_chosen_needs(
         await frame.get_by_label("Phone number").fill("+380501234567")
         shop.gateway.will_answer(shop.gateway.page())
         await frame.get_by_role("button", name="Open the payment page").click()
-        await expect(frame.get_by_text("waiting for the shopper")).to_be_visible()
+        await expect(frame.locator("main").get_by_text("waiting for the shopper")).to_be_visible()
 
 
 @one_database
