@@ -20,11 +20,11 @@ def check_double_payments(
 
     ``aggregates`` are the recorded payments by transaction id, and ``double`` all problems with a double payment.
     """
-    if any(not each.state.final for aggregate in aggregates.values() for each in aggregate.operations):
+    if any(not operation.state.final for aggregate in aggregates.values() for operation in aggregate.operations):
         return
-    known = [each for each in harness.saleor.state.transactions.values() if each.id in aggregates]
+    known = [seen for seen in harness.saleor.state.transactions.values() if seen.id in aggregates]
     # A story has one checkout or order: all its attempts pay the same.
-    paid = [each for each in known if each.amounts.authorized + each.amounts.charged > ZERO]
+    paid = [seen for seen in known if seen.amounts.authorized + seen.amounts.charged > ZERO]
     _check_problems(harness, paid, aggregates)
     if len(paid) == 1 and not has_ended(paid[0]):
         _check_what_is_left(harness, aggregates[paid[0].id], double)
@@ -40,10 +40,10 @@ def _check_problems(harness: Harness, paid: Sequence[Transaction], aggregates: M
 
     Between the lowest and the highest total of the story, it depends on which of them Saleor stated last.
     """
-    total = sum((each.amounts.authorized + each.amounts.charged for each in paid), ZERO)
+    total = sum((seen.amounts.authorized + seen.amounts.charged for seen in paid), ZERO)
     if len(paid) > 1 and min(harness.totals) < total <= max(harness.totals):
         return
-    twice = {each.id for each in paid} if len(paid) > 1 and total > max(harness.totals) else set()
+    twice = {seen.id for seen in paid} if len(paid) > 1 and total > max(harness.totals) else set()
     reported = {name for name, aggregate in aggregates.items() if has_problem(aggregate.payment, PAID_TWICE)}
     assert reported == twice, f"paid twice are {twice}, and staff are told of {reported}"
 

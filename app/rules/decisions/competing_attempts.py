@@ -295,8 +295,8 @@ def state_double_payment(attempts: Sequence[PaymentAggregate], source: Transacti
         return
     newest.to_pay = sum(paid, ZERO) - source.excess
     amounts = {attempt.number: attempt.paid for attempt in known}
-    of_currency = [aggregate for aggregate in attempts if row_id_of(aggregate.payment) in amounts]
-    flag_double_payment([(each, amounts[row_id_of(each.payment)]) for each in of_currency], newest.to_pay, now)
+    rows = ((row_id_of(aggregate.payment), aggregate) for aggregate in attempts)
+    flag_double_payment([(aggregate, amounts[row]) for row, aggregate in rows if row in amounts], newest.to_pay, now)
 
 
 @dataclass(frozen=True, slots=True)
