@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from integration_base_tests.places import REPOSITORY
-from tests.suites import SECONDS, TOOLING, changed_houses, choose_sample, house_of, kind_of, put_first
+from tests.suites import MAPPING, SECONDS, TOOLING, changed_houses, choose_sample, house_of, kind_of, put_first
 
 TESTS = [f"tests/room/test_file.py::test_that[sqlite-case{number}]" for number in range(2000)]
 DEAR = [f"tests/model/test_model.py::test_it[{number}]" for number in range(20)]
@@ -35,7 +35,7 @@ def test_every_process_chooses_the_same_sample() -> None:
     """pytest-xdist refuses to run what two of its processes have not collected alike; each has its own hashes."""
     kinds = [f"{room}test_{number}.py::test_it" for room in SECONDS if room.endswith("/") for number in range(5)]
     program = "\n".join([
-        "from tests.suites import SECONDS, choose_sample, seconds_of",
+        "from tests.suites import MAPPING, SECONDS, choose_sample, seconds_of",
         f"kinds = {kinds!r}",
         "tests = [*kinds, *(f'{kinds[0]}[{number}]' for number in range(99))]",
         "enough = sum(map(seconds_of, kinds))",
@@ -67,6 +67,12 @@ def test_sample_has_one_of_each_kind_however_little_time_there_is() -> None:
             ],
             1,
         )  # fmt: skip
+
+
+def test_every_part_of_the_mapping_is_in_every_sample() -> None:
+    """It is documentation: a change that makes a line of it untrue does not land."""
+    parts = {f"{MAPPING}test_what_the_table_says_is_what_follows[{name}-sqlite]" for name in ("page", "card", "refund")}
+    assert choose_sample([*TESTS, *parts], 0, "c0ffee") > parts
 
 
 def test_dear_test_is_as_likely_in_a_sample_as_a_cheap_one() -> None:

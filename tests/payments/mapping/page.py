@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from tests.payments.mapping.table import BANK, DECLINED, LOST, SECTIONS, SHOPPER, Row, Section
+from tests.payments.mapping.table import BANK, DECLINED, LOST, NOT_FOR_ITS_STATE, SECTIONS, SHOPPER, Row, Section
 
 PAGE = Path(__file__).parents[3] / "docs" / "mapping.md"
 
@@ -35,6 +35,7 @@ _GROUPS = (
     (BANK, "pending at the bank: {}"),
     (SHOPPER, "pending, and it is the shopper's turn: {}"),
     (DECLINED, "failure with a code: {}"),
+    (NOT_FOR_ITS_STATE, "failure with another code: {}"),
     (LOST, "no readable response: {}"),
 )
 _EVENT = re.compile(r"…?[A-Z]*_?(?:ACTION_REQUIRED|REQUEST|SUCCESS|FAILURE)\b|\bINFO\b")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
+from gateway_client.statuses import WRONG_STATE
 from tests.payments.mapping import scenes
 from tests.payments.mapping.outcomes import (
     FAILED,
@@ -29,8 +30,15 @@ FLOWS = ("CHARGE", "AUTHORIZATION")
 BANK = tuple(PENDING)
 SHOPPER = tuple(SHOPPERS_TURN)
 DECLINED = tuple(code for code in FAILED if code not in {"no code", "4119"})
+NOT_FOR_ITS_STATE = tuple(code for code in DECLINED if code != WRONG_STATE)
 LOST = tuple(UNKNOWN)
-KINDS = {"@bank": BANK, "@shopper": SHOPPER, "@declined": DECLINED, "@lost": LOST}
+KINDS = {
+    "@bank": BANK,
+    "@shopper": SHOPPER,
+    "@declined": DECLINED,
+    "@declined but 4150": NOT_FOR_ITS_STATE,
+    "@lost": LOST,
+}
 _ROWS = Path(__file__).parent / "rows.txt"
 
 
