@@ -35,6 +35,7 @@ _HOME = "must not begin with ~, which only a shell replaces: write the whole pat
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _MANIFEST = "/api/manifest"
 _SERVICE_LINK = re.compile(r"APP_(\w+_)?(SERVICE_(HOST|PORT)|PORT_\d+_(TCP|UDP|SCTP))(_\w+)?")
+_SERVICE_ADDRESS = re.compile(r"(tcp|udp|sctp)://")
 _EVERY_RIGHT = os.R_OK | os.W_OK | os.X_OK
 _LONGEST_TIME = 36_500 * 86_400  # seconds: what the calendar holds, counted from today
 
@@ -91,10 +92,15 @@ class Settings(BaseSettings):
         """Remove what stands around every value: white space, and a pair of quotes.
 
         A mounted secret often ends in a line feed, and ``docker --env-file`` keeps the quotes that a shell and Compose
-        remove. What is nothing but white space is not set, like an empty value.
+        remove. What is nothing but white space is not set, like an empty value; so is a port for which Kubernetes tells
+        the address of a Service (``_is_service_link``).
         """
         stripped = {name: _unquote(value) if isinstance(value, str) else value for name, value in values.items()}
-        return {name: value for name, value in stripped.items() if value != ""}
+        return {
+            name: value
+            for name, value in stripped.items()
+            if value != "" and not (isinstance(value, str) and _is_service_link(PREFIX + name.upper(), value))
+        }
 
     @field_validator("*", mode="before")
     @classmethod
@@ -294,15 +300,18 @@ def _unknown_settings() -> list[str]:
     """
     known = [name.upper() for name in Settings.model_fields]
     found = sorted(
-        name for name in os.environ
-        if name.upper().startswith(PREFIX) and name.upper().removeprefix(PREFIX) not in known
+        name for name, value in os.environ.items()
+        if name.upper().startswith(PREFIX)
+        and name.upper().removeprefix(PREFIX) not in known
+        and not _is_service_link(name.upper(), value)
     )  # fmt: skip
-    links = list(filter(_SERVICE_LINK.fullmatch, found))
-    if links:
-        remedy = "rename it, or write `enableServiceLinks: false` in the pod"
-        return [f"{', '.join(links)}: Kubernetes sets these for a Service whose name begins with `app`: {remedy}"]
     meant = {name: get_close_matches(name.upper().removeprefix(PREFIX), known, 1) for name in found}
     return [
         f"{name}: there is no such setting" + (f": did you mean {PREFIX}{meant[name][0]}?" if meant[name] else "")
         for name in found
     ]
+
+
+def _is_service_link(name: str, value: str) -> bool:
+    """Return True for what Kubernetes puts into every container beside a Service whose name begins with ``app``."""
+    return bool(_SERVICE_LINK.fullmatch(name) or (name.endswith("PORT") and _SERVICE_ADDRESS.match(value)))

@@ -336,16 +336,19 @@ async def test_a_damaged_file_is_named(tmp_path: Path, run: Run, command: str) -
     assert said(outcome) == f"APP_DATABASE_URL: the file {file} is damaged: stop the app, and put the backup back"
 
 
-async def test_variables_of_a_service_in_kubernetes_are_no_typos(tmp_path: Path, run: Run) -> None:
+async def test_variables_of_services_in_kubernetes_are_no_settings(tmp_path: Path, run: Run) -> None:
+    """They are in every container beside Services that are named app, app-web and app-metrics."""
     links = {
+        "APP_PORT": "tcp://10.0.0.1:8100",
         "APP_PORT_8100_TCP": "tcp://10.0.0.1:8100",
         "APP_PORT_8100_TCP_ADDR": "10.0.0.1",
         "APP_SERVICE_HOST": "10.0.0.1",
         "APP_WEB_PORT": "tcp://10.0.0.2:80",
         "APP_WEB_SERVICE_PORT_HTTP": "80",
+        "APP_METRICS_PORT": "udp://10.0.0.3:9108",
     }
-    told = said(await run({"APP_DATA_DIR": str(tmp_path), **links}, "migrate"))
-    assert told == (
-        "APP_PORT_8100_TCP, APP_PORT_8100_TCP_ADDR, APP_SERVICE_HOST, APP_WEB_SERVICE_PORT_HTTP: Kubernetes sets these "
-        "for a Service whose name begins with `app`: rename it, or write `enableServiceLinks: false` in the pod"
-    )
+    settings = {"APP_DATA_DIR": str(tmp_path), **links}
+    status, *_ = await run(settings, "migrate")
+    assert status == 0
+    assert said(await run(settings | {"APP_WEB_PORTS": "80"}, "migrate")).startswith("APP_WEB_PORTS: there is no such")
+    assert said(await run(settings | {"APP_PORT": "8100/tcp"}, "migrate")) == "APP_PORT: must be a whole number"
