@@ -15,7 +15,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from app.core.alerts import AlertKind
-from app.core.payment import Payment, PaymentAggregate
+from app.core.payment import Payment, PaymentAggregate, Problem
 from app.core.vocabulary import CloseReason, Kind, Mode, State
 from app.i18n.messages import Money
 from app.rules.balance import ZERO, balance
@@ -25,11 +25,14 @@ from app.rules.issues import Issue, IssueCode
 from app.rules.page_cancellation import NOT_OWED_PAGE, create_cancellation
 from app.rules.problems import (
     PAID_TWICE,
+    TOTAL_ROSE,
+    Cause,
     Unowed,
     cause_of_unowed_money,
     cause_of_unpaid_order,
     clear_problem,
     clear_unowed_money,
+    find_problem,
     find_unowed_money,
     has_unended_problem,
     open_problems,
@@ -52,7 +55,6 @@ By then the storefront does not come back by itself.
 _ENDS_IN_SALEOR = frozenset({AlertKind.NOT_OWED, AlertKind.NOT_PAID, AlertKind.PAID_TWICE})
 
 FAILED = cause_of_unpaid_order("failed")
-TOTAL_ROSE = cause_of_unpaid_order("total-rose")
 
 
 def closing_reason(payment: Payment, source: TransactionSource) -> CloseReason | None:
@@ -187,7 +189,14 @@ def _flag_unowed_money(aggregate: PaymentAggregate, source: TransactionSource, h
 
 def _raise_unowed(aggregate: PaymentAggregate, reason: Unowed, owed: Decimal, issue: Issue, now: datetime) -> None:
     """Show staff money that is not owed; of what they know of, the sum that is true now."""
-    known, cause = find_unowed_money(aggregate.payment, reason), cause_of_unowed_money(reason, owed)
+    known = find_unowed_money(aggregate.payment, reason)
+    _raise_or_restate(aggregate, known, issue, now, cause=cause_of_unowed_money(reason, owed))
+
+
+def _raise_or_restate(
+    aggregate: PaymentAggregate, known: Problem | None, issue: Issue, now: datetime, *, cause: Cause
+) -> None:
+    """Raise a problem; of one that is ``known``, state the sum that is true now."""
     if known is None:
         raise_problem(aggregate, issue, now, cause=cause)
     else:
@@ -196,14 +205,14 @@ def _raise_unowed(aggregate: PaymentAggregate, reason: Unowed, owed: Decimal, is
 
 def _flag_failure(aggregate: PaymentAggregate, source: TransactionSource, now: datetime) -> None:
     """Show staff an order that relied on a pending payment, which Saleor counts as paid, and which has failed."""
-    left = _left_to_pay(source)
-    if not source.is_open or source.order is None or left is None or has_unended_problem(aggregate.payment, FAILED):
+    left, known = _left_to_pay(source), find_problem(aggregate.payment, FAILED)
+    if not source.is_open or source.order is None or left is None:
         return
     if not aggregate.create.has_surely_failed or not _was_counted(aggregate):
         return
     rest = Money(left, aggregate.payment.currency)
     issue = Issue(IssueCode.ORDER_NOT_PAID, number=source.order.number, left=rest)
-    raise_problem(aggregate, issue, now, cause=FAILED)
+    _raise_or_restate(aggregate, known, issue, now, cause=FAILED)
 
 
 def _was_counted(aggregate: PaymentAggregate) -> bool:
@@ -216,16 +225,23 @@ def _was_counted(aggregate: PaymentAggregate) -> bool:
 
 def _flag_higher_total(aggregate: PaymentAggregate, source: TransactionSource, held: Decimal, now: datetime) -> None:
     """Show staff a payment for all that was owed when it began, and that is less than what is owed now."""
-    payment, left = aggregate.payment, _left_to_pay(source)
+    payment = aggregate.payment
     was_all = payment.to_pay is not None and payment.amount >= payment.to_pay and held >= payment.amount
-    if not was_all or not source.is_open or left is None or has_unended_problem(payment, TOTAL_ROSE):
+    if was_all or has_unended_problem(payment, TOTAL_ROSE):
+        flag_missing_rest(aggregate, source, now)
+
+
+def flag_missing_rest(aggregate: PaymentAggregate, source: TransactionSource, now: datetime) -> None:
+    """Show staff how much is owed now beyond what is paid, by this payment and others, if anything is."""
+    payment, left = aggregate.payment, _left_to_pay(source)
+    if not source.is_open or left is None:
         return
     rest = Money(left, payment.currency)
     if source.order is None:
         issue = Issue(IssueCode.CHECKOUT_TOTAL_ROSE, left=rest)
     else:
         issue = Issue(IssueCode.ORDER_TOTAL_ROSE, number=source.order.number, left=rest)
-    raise_problem(aggregate, issue, now, cause=TOTAL_ROSE)
+    _raise_or_restate(aggregate, find_problem(payment, TOTAL_ROSE), issue, now, cause=TOTAL_ROSE)
 
 
 def _flag_missing_order(aggregate: PaymentAggregate, source: TransactionSource, held: Decimal, now: datetime) -> None:

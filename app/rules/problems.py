@@ -15,7 +15,7 @@ cause                             raised when                           ends whe
                                   cancelled, or more than is owed, or   have looked
                                   its checkout is never completed
 ``cause_of_unpaid_order``         an order relies on a payment that     it is paid or cancelled, or staff have
-                                  failed, or its total rose             looked
+                                  failed, or its total rose             looked, or the latter is given back
 ``PAID_TWICE``                    several payments pay for the same     enough is refunded, or staff have
                                                                         looked
 ``SEALED``                        no key of ours opens a notification   one of the same order opens
@@ -132,6 +132,9 @@ def cause_of_unpaid_order(reason: str) -> Cause:
     return Cause(AlertKind.NOT_PAID, reason)
 
 
+TOTAL_ROSE = cause_of_unpaid_order("total-rose")
+
+
 def open_problems(payment: Payment) -> list[Problem]:
     """Return the problems that staff must still look at, oldest first."""
     return [problem for problem in _unended_problems(payment) if problem.acknowledged_at is None]
@@ -241,8 +244,10 @@ def clear_unowed_money(payment: Payment, reason: Unowed, now: datetime) -> None:
 def clear_returned_money(payment: Payment, held: Decimal, now: datetime) -> None:
     """End the problems with money that was not owed and that the payment, which still has ``held``, has given back.
 
-    Of what was given back in part, the rest is stated.
+    Of what was given back in part, the rest is stated. Nor does anybody pay more to a payment that is given back.
     """
+    if held <= 0:
+        clear_problem(payment, TOTAL_ROSE, now)
     unowed = [problem for problem in _unended_problems(payment) if problem.kind is AlertKind.NOT_OWED]
     for problem in unowed:
         issue, rest = issue_from_json(problem.message), held - Decimal(problem.key.rpartition(":")[2])

@@ -15,8 +15,7 @@ from app.core.alerts import AlertKind
 from app.core.payment import PaymentAggregate, Problem
 from app.core.vocabulary import EventState, Kind, Mode, State
 from app.rules.balance import balance, status_of
-from app.rules.order_standing import TOTAL_ROSE
-from app.rules.problems import Unowed, find_unowed_money, has_unended_problem, open_problems
+from app.rules.problems import TOTAL_ROSE, Unowed, find_unowed_money, has_unended_problem, open_problems
 from app.store.tables import Notification, SaleorEvent
 from app.store.tables import Payment as OurPayment
 from app.store.tables import Problem as StoredProblem

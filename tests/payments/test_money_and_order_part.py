@@ -1,5 +1,6 @@
 """Saleor acts too: an order is cancelled while its page is open or paid, its payment fails, its total changes."""
 
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -20,7 +21,7 @@ from app.store.migrate import migrate
 from app.web.shopper.pay import pay_page
 from app.web.shopper.view_builder import build_view
 from integration_base_tests.loopback import HangUp, json_reply
-from saleor_app_sdk.testing.records import Order
+from saleor_app_sdk.testing.records import Amounts, Order
 from tests.payments.aggregates import an_operation
 from tests.payments.alert_cases import subjects
 from tests.payments.changes import Change
@@ -85,6 +86,15 @@ async def closing_reasons(shop: Shop) -> list[str]:
     operations = (await shop.aggregate()).operations
     closings = [closing for closing in operations if closing.kind is Kind.CANCEL]
     return [str(closing.close_reason) for closing in closings]
+
+
+async def pay_apart(shop: Shop, amount: str) -> None:
+    """Somebody pays a part of the same order or checkout through another app: no payment of ours moves."""
+    source = shop.transaction.source
+    other = shop.saleor.new_transaction()
+    other.checkout, other.order = shop.transaction.checkout, shop.transaction.order
+    other.amounts = Amounts(charged=Decimal(amount))
+    source.transactions.append(other)
 
 
 def will_close(shop: Shop) -> None:
@@ -382,6 +392,37 @@ class TestTotalChanged:
         assert "30.50" in await told(shop)
         assert await subjects(shop) == NOT_PAID
 
+    @pytest.mark.parametrize("begin", [begin_on_order, begin_on_checkout])
+    async def test_total_rises_further_and_a_part_of_it_is_paid(
+        self, shop: Shop, begin: Callable[[Shop], Awaitable[object]]
+    ) -> None:
+        """Staff ask the customer for the sum that they are told."""
+        await begin(shop)
+        change_total(shop, "600.00")
+        await pay(shop)
+        await shop.pass_time(minutes=2)
+        change_total(shop, "700.00")
+        await shop.pass_time(hours=1)
+        assert " 130.50 UAH is" in await told(shop)
+        await pay_apart(shop, "100.00")
+        await shop.pass_time(hours=1)
+        assert " 30.50 UAH is" in await told(shop)
+
+    @pytest.mark.parametrize("begin", [begin_on_order, begin_on_checkout])
+    async def test_payment_that_is_given_back_asks_for_nothing_more(
+        self, shop: Shop, begin: Callable[[Shop], Awaitable[object]]
+    ) -> None:
+        await begin(shop)
+        change_total(shop, "600.00")
+        await pay(shop)
+        await shop.pass_time(minutes=2)
+        shop.gateway.will_answer(json_reply(operation("refund", shop.order_id, TOTAL)))
+        await shop.request_action("REFUND", TOTAL, "all")
+        await shop.work()
+        assert await subjects(shop) == []
+        await shop.pass_time(days=1)
+        assert await subjects(shop) == []
+
     async def test_part_of_what_is_owed_is_no_problem(self, shop: Shop) -> None:
         await begin_on_order(shop, amount="100.00")
         await pay(shop, amount="100.00")
@@ -447,6 +488,15 @@ class TestOrderPlacedOnPendingPayment:
         order.status = "CANCELED"
         await shop.pass_time(hours=2)
         assert await subjects(shop) == []
+
+    async def test_what_is_not_paid_falls_when_a_part_of_it_is_paid(self, shop: Shop) -> None:
+        await begin_on_checkout(shop)
+        await pay(shop, status="pending", status_code="2001")
+        shop.saleor.order(shop.transaction)
+        await pay(shop, status="failure", status_code="4009")
+        await pay_apart(shop, "500.00")
+        await shop.pass_time(hours=2)
+        assert " 69.50 UAH is not paid" in await told(shop)
 
     async def test_that_succeeds_after_all_ends_it(self, shop: Shop) -> None:
         await begin_on_checkout(shop)

@@ -20,9 +20,17 @@ from app.i18n.messages import Money
 from app.rules.balance import ZERO, balance
 from app.rules.decision_context import DecisionContext, raise_problem
 from app.rules.issues import Issue, IssueCode, issue_from_json
-from app.rules.order_standing import compare_at
+from app.rules.order_standing import compare_at, flag_missing_rest
 from app.rules.page_cancellation import REPLACED_BY, create_cancellation
-from app.rules.problems import PAID_TWICE, Unowed, clear_problem, clear_unowed_money, find_problem, restate
+from app.rules.problems import (
+    PAID_TWICE,
+    Unowed,
+    clear_problem,
+    clear_unowed_money,
+    find_problem,
+    has_unended_problem,
+    restate,
+)
 from app.rules.refusal import RefusalCode, RefusalError, shopper_message_of
 from app.rules.stored_issues import is_stored
 from integration_base.amounts import CENT
@@ -286,6 +294,7 @@ def _ask_what_is_owed(payment: Payment, now: datetime) -> None:
 def state_double_payment(attempts: Sequence[PaymentAggregate], source: TransactionSource, now: datetime) -> None:
     """State what is owed of what several have paid: Saleor was asked, and its total may have changed.
 
+    On each payment of which staff were told that it is too much, they are told when it has become too little.
     ``attempts`` are all attempts to pay it, oldest first; all are locked.
     """
     newest = attempts[-1].payment  # it has the latest amount to pay
@@ -296,7 +305,10 @@ def state_double_payment(attempts: Sequence[PaymentAggregate], source: Transacti
     newest.to_pay = sum(paid, ZERO) - source.excess
     amounts = {attempt.number: attempt.paid for attempt in known}
     rows = ((row_id_of(aggregate.payment), aggregate) for aggregate in attempts)
+    too_much = [aggregate for aggregate in attempts if has_unended_problem(aggregate.payment, PAID_TWICE)]
     flag_double_payment([(aggregate, amounts[row]) for row, aggregate in rows if row in amounts], newest.to_pay, now)
+    for aggregate in too_much:
+        flag_missing_rest(aggregate, source, now)
 
 
 @dataclass(frozen=True, slots=True)
