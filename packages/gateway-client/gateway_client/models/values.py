@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, St
 from integration_base.amounts import CENT, has_whole_cents
 
 _MAX_DIGITS = 15  # digits before the point; above every amount in every currency, below what could be a mistake
-_NUMBER = re.compile(r"-?\d{1,15}(\.\d{1,15})?")
+_NUMBER = re.compile(r"[-+]?\d{1,15}(\.\d{1,15})?(E[-+]?\d{1,2})?", re.IGNORECASE)  # 6E+2 is how Java writes 600
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 # Of ASCII a name has letters, digits, hyphens and underscores; with a colon it is an address of IPv6.
 _LABEL = r"[^\x00-,./:-@\[-^`{-\x7f]+"

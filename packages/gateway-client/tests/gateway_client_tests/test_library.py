@@ -77,6 +77,8 @@ def test_it_needs_nothing_of_the_app_nor_of_its_own_sandbox() -> None:
         ({"amount": 10}, {"amount": "10.00"}),
         ({"amount": "569.5"}, {"amount": "569.50"}),
         ({"amount": "10.50"}, {"amount": "10.50"}),
+        ({"amount": "6E+2"}, {"amount": "600.00"}),  # as programs write 600 without its zeros
+        ({"amount": "+5.695e2"}, {"amount": "569.50"}),
         ({"method": "auth"}, {"method": "auth"}),
         ({"customer_birthday": "1991-08-24"}, {"customer_birthday": "1991-08-24"}),
     ],

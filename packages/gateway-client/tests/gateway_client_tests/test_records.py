@@ -98,6 +98,20 @@ def test_what_was_actually_paid_is_no_ornament(given: object) -> None:
         read_record({**PAYMENT, "processed_amount": given})
 
 
+@pytest.mark.parametrize(
+    ("written", "amount"),
+    [("569.50", "569.50"), (" 569.5 ", "569.50"), ("5.695E+2", "569.50"), ("6E+2", "600.00"), ("+6e2", "600.00")],
+)
+def test_an_amount_may_be_text_in_any_notation(written: str, amount: str) -> None:
+    assert str(read_record({**PAYMENT, "amount": written}).amount) == amount
+
+
+@pytest.mark.parametrize("written", ["E2", "6E", "6E+", "6E+2.0", "6E+999", "6E14E1", "6E15"])
+def test_an_amount_that_only_resembles_a_number_is_unreadable(written: str) -> None:
+    with pytest.raises(UnreadableError, match="amount"):
+        read_record({**PAYMENT, "amount": written})
+
+
 def test_old_names_of_fields() -> None:
     members = {name: value for name, value in PAYMENT.items() if not name.startswith("status_")}
     record = read_record({**members, "response_code": 1002, "response_description": "held", "processed_at": None})
