@@ -169,7 +169,7 @@ class ExpectationChanged(Fact[None]):
 
 def _check_left(aggregate: PaymentAggregate, operation: Operation) -> None:
     """Raise RefusalError for more than is left to charge, refund or release: others may have acted while it waited."""
-    before = [known for known in aggregate.operations if known is not operation and known.state is not State.WAITING]
+    before = [known for known in aggregate.operations if known.state is not State.WAITING]
     current, action = balance(aggregate.payment.flow, before), _ACTIONS.get(operation.kind)
     if action is not None and not current.in_doubt:
         step_for(action, operation.amount, current, required_kind=operation.kind, charge_id=operation.charge_id)
