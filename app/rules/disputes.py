@@ -14,8 +14,9 @@ from app.rules.decision_context import DecisionContext, enqueue_note, raise_prob
 from app.rules.external_operations import waits_for_charge
 from app.rules.issues import Issue, IssueCode
 from app.rules.observation import is_ours
-from app.rules.problems import cause_of_dispute, cause_of_mismatch, clear_problem
+from app.rules.problems import cause_of_dispute, cause_of_mismatch, clear_problem, end_problem, find_mismatch
 from app.rules.references import ensure_reference, reference_of_note, reference_of_turn
+from app.rules.stored_issues import is_stored
 from saleor_app_sdk.responses import EventType
 
 _SIGNS = {EventType.CHARGE_BACK.value: 1, EventType.CHARGE_SUCCESS.value: -1}
@@ -107,25 +108,24 @@ def _turn(count: int) -> str:
 
 
 def flag_disputes_paid_back_twice(aggregate: PaymentAggregate, context: DecisionContext) -> None:
-    """Show staff that a refund gives the payer what the bank has taken back before."""
+    """Show staff that a refund gives the payer what the bank has taken back before; no longer, once it has failed."""
     for dispute in aggregate.operations:
         if dispute.kind is Kind.DISPUTE and dispute.state is State.SUCCESS:
             _flag_paid_back_twice(aggregate, dispute, context)
 
 
 def _flag_paid_back_twice(aggregate: PaymentAggregate, operation: Operation, context: DecisionContext) -> None:
-    """Show staff that the payer got the same money twice: by a refund, and from the bank."""
+    """Show staff that the payer got the same money twice: by a refund, and from the bank; with the sums of now."""
     now = balance(aggregate.payment.flow, aggregate.operations)
-    back = now.refunded + now.refunding + now.disputed
     is_payout = aggregate.payment.flow is Flow.PAYOUT  # nothing was charged; `is_overdrawn` compares what came back
-    if is_payout or not operation.state.final or operation.charge_id is not None or back <= now.charged:
+    if is_payout or operation.charge_id is not None or waits_for_charge(aggregate, operation, context):
         return
-    if waits_for_charge(aggregate, operation, context):
-        return
-    issue = Issue(
-        IssueCode.PAID_BACK_TWICE,
-        refunded=Money(now.refunded + now.refunding, operation.currency),
-        disputed=Money(now.disputed, operation.currency),
-    )
-    cause = cause_of_mismatch(issue, operation.id, operation.operation_id or "")
-    raise_problem(aggregate, issue, context.now, cause=cause)
+    refunded = now.refunded + now.refunding
+    sums = {"refunded": now.sum(refunded), "disputed": now.sum(now.disputed)}
+    issue = Issue(IssueCode.PAID_BACK_TWICE, **sums)
+    known = find_mismatch(aggregate.payment, issue.code, operation)
+    if known is not None and not is_stored(issue, known.message):
+        end_problem(aggregate.payment, known, context.now)  # it may have been looked at: another sum is news
+    if refunded + now.disputed > now.charged:
+        cause = cause_of_mismatch(issue, operation.id, operation.operation_id or "")
+        raise_problem(aggregate, issue, context.now, cause=cause)

@@ -66,7 +66,8 @@ class Cause:
     """The cause of a problem. ``kind`` and ``key`` identify the problem among those of the same payment.
 
     ``operation_id`` is the row id of the operation that it is about; ``gateway_id`` is the gateway's id of that
-    operation if it has no row. ``issue`` is part of the identity of a mismatch.
+    operation if it has no row. ``issue`` is part of the identity of a mismatch. ``key_without_row`` identified the
+    problem when its operation was reported for the first time, and had no row yet; None: it always had one.
     """
 
     kind: AlertKind
@@ -74,6 +75,7 @@ class Cause:
     operation_id: int | None = None
     gateway_id: str | None = None
     issue: Issue | None = field(default=None, compare=False)
+    key_without_row: str | None = field(default=None, compare=False)
 
 
 KEYS = Cause(AlertKind.KEYS)
@@ -108,9 +110,15 @@ def cause_of_mismatch(issue: Issue, operation_id: int | None, gateway_id: str) -
 
     That is the operation with that row id, or, if it has no row, the one with that ``gateway_id``.
     """
-    about = f"@{gateway_id}" if operation_id is None else str(operation_id)
-    key = hashlib.sha256(f"{about}:{issue.digest}".encode(errors="backslashreplace")).hexdigest()[:16]
-    return Cause(AlertKind.MISMATCH, key, operation_id, gateway_id if operation_id is None else None, issue)
+    without_row = _mismatch_key(f"@{gateway_id}", issue)
+    if operation_id is None:
+        return Cause(AlertKind.MISMATCH, without_row, None, gateway_id, issue)
+    key = _mismatch_key(str(operation_id), issue)
+    return Cause(AlertKind.MISMATCH, key, operation_id, None, issue, without_row if gateway_id else None)
+
+
+def _mismatch_key(about: str, issue: Issue) -> str:
+    return hashlib.sha256(f"{about}:{issue.digest}".encode(errors="backslashreplace")).hexdigest()[:16]
 
 
 def cause_of_dispute(operation: Operation, *, lost: bool) -> Cause:
@@ -226,14 +234,33 @@ def clear_problem(payment: Payment, cause: Cause, now: datetime) -> None:
     _end_problems(payment, filter(_has_cause(cause), _unended_problems(payment)), now)
 
 
+def end_problem(payment: Payment, problem: Problem, now: datetime) -> None:
+    """End this problem: its cause is gone."""
+    _end_problems(payment, [problem], now)
+
+
 def clear_mismatches(payment: Payment, operation_id: int | None, gateway_id: str, now: datetime) -> None:
     """End the mismatches of an operation that has ended as requested."""
-    about = [
+    _end_problems(payment, _mismatches_of(payment, operation_id, gateway_id), now)
+
+
+def find_mismatch(payment: Payment, code: IssueCode, operation: Operation) -> Problem | None:
+    """Return the mismatch of an operation with this code, whatever its sums, if it has not ended."""
+    known = _mismatches_of(payment, operation.id, operation.operation_id or "")
+    return next((problem for problem in known if _code_of(problem) is code), None)
+
+
+def _code_of(problem: Problem) -> IssueCode | None:
+    issue = issue_from_json(problem.message)
+    return None if issue is None else issue.code
+
+
+def _mismatches_of(payment: Payment, operation_id: int | None, gateway_id: str) -> list[Problem]:
+    return [
         problem
         for problem in filter(_is_mismatch, _unended_problems(payment))
         if problem.gateway_id == gateway_id or (operation_id is not None and problem.operation_id == operation_id)
     ]
-    _end_problems(payment, about, now)
 
 
 def clear_unowed_money(payment: Payment, reason: Unowed, now: datetime) -> None:
@@ -309,7 +336,8 @@ def _is_unowed(problem: Problem, reason: Unowed) -> bool:
 
 def _has_cause(cause: Cause) -> Callable[[Problem], bool]:
     return lambda problem: (
-        problem.kind is cause.kind and (problem.key == cause.key or _is_of_earlier_version(problem, cause))
+        problem.kind is cause.kind
+        and (problem.key in {cause.key, cause.key_without_row} or _is_of_earlier_version(problem, cause))
     )
 
 

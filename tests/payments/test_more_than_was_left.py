@@ -125,6 +125,13 @@ class TestAReleaseOfAPart:
         assert reserved_shop.amounts.authorized == 0
         assert await problems(reserved_shop) == ""
 
+    async def test_that_a_look_up_has_found_first_is_put_to_staff_until_then_too(self, reserved_shop: Shop) -> None:
+        book = reserved_shop.gateway.book[reserved_shop.order_id]
+        for amount, is_told in (("100.00", True), ("469.50", False)):
+            book.append(operation("void", reserved_shop.order_id, amount, operation_id=f"of-{amount}"))
+            assert await look_up_now(reserved_shop.services, reserved_shop.order_id) is None
+            assert ("release of 100.00 UAH" in await problems(reserved_shop)) is is_told
+
     async def test_of_all_that_was_left_is_none(self, reserved_shop: Shop) -> None:
         await in_the_portal(reserved_shop, "void", TOTAL, "all")
         assert await look_up_now(reserved_shop.services, reserved_shop.order_id) is None

@@ -16,7 +16,7 @@ from app.reports.timeline import timeline
 from app.rules.decision_context import raise_problem
 from app.rules.problems import Cause, problem_messages, problem_text
 from app.store.aggregates import ById
-from integration_base_tests.loopback import json_reply
+from integration_base_tests.loopback import HangUp, json_reply
 from tests.payments.alert_cases import subjects
 from tests.payments.changes import Change
 from tests.payments.fake_gateway import operation, payment
@@ -331,3 +331,53 @@ async def test_many_problems_at_once_have_room(paid_shop: Shop) -> None:
 
     await paid_shop.services.payments.record(ById(row_id_of((await paid_shop.aggregate()).payment)), Change(raise_all))
     assert kinds_of((await paid_shop.aggregate()).payment) == "+".join(sorted(AlertKind))
+
+
+def paid_back_twice(refunded: str, disputed: str = "569.50") -> str:
+    return (
+        f"The payer gets more back than was charged: {refunded} UAH was or is being refunded, and the bank took "
+        f"{disputed} UAH. Show the bank the refund, in the merchant portal."
+    )
+
+
+async def told_of_money_back(shop: Shop) -> list[str]:
+    """What staff are told of the payment beside the lost dispute."""
+    _, *more = (problem_text((await shop.aggregate()).payment) or "").splitlines()
+    return more
+
+
+@pytest.mark.law(7, 10)
+class TestRefundUnderWayWhenTheBankTakesTheMoney:
+    """Staff requested a refund in the same minute; how it ends decides whether the payer has it twice."""
+
+    @pytest.fixture
+    async def disputed(self, paid_shop: Shop) -> Shop:
+        paid_shop.gateway.will_answer(HangUp())
+        await paid_shop.request_action("REFUND", "100.00")
+        await paid_shop.notify(dispute(paid_shop, "success"))
+        await paid_shop.work()
+        assert await told_of_money_back(paid_shop) == [paid_back_twice("100.00")]
+        return paid_shop
+
+    @pytest.mark.parametrize("status", ["failure", None], ids=["fails", "was never made"])
+    async def test_that_fails_is_no_money_that_the_payer_has_twice(self, disputed: Shop, status: str | None) -> None:
+        if status is not None:
+            disputed.record_refund("100.00", "refund", status)
+        await disputed.pass_time(hours=1)
+        assert (await disputed.operation(Kind.REFUND)).state is State.FAILURE
+        assert disputed.amounts == amounts(charged="0.00")
+        assert await told_of_money_back(disputed) == []
+
+    async def test_that_succeeds_is_told_once(self, disputed: Shop) -> None:
+        disputed.record_refund("100.00", "refund")
+        await disputed.pass_time(hours=1)
+        assert disputed.amounts == amounts(charged="-100.00", refunded="100.00")
+        assert await told_of_money_back(disputed) == [paid_back_twice("100.00")]
+
+    async def test_one_more_in_the_portal_is_news_over_the_sum_that_is_true_now(self, disputed: Shop) -> None:
+        disputed.record_refund("100.00", "refund")
+        await disputed.pass_time(hours=1)
+        assert await mark(disputed) != ()
+        await disputed.notify(operation("refund", disputed.order_id, "50.00", operation_id="portal"))
+        await disputed.pass_time(hours=1)
+        assert problem_text((await disputed.aggregate()).payment) == paid_back_twice("150.00")
