@@ -9,6 +9,7 @@ from integration_base_tests.loopback import HangUp, json_reply
 from saleor_app_sdk.testing.records import Checkout, Order
 from tests.payments.alert_cases import subjects
 from tests.payments.fake_gateway import operation, refusal_reply
+from tests.payments.fake_gateway import payment as record_of
 from tests.payments.operations.test_competing_attempts import another
 from tests.payments.shop import TOTAL, Shop, source_object
 from tests.payments.test_money_and_order_part import (
@@ -224,3 +225,25 @@ class TestAcknowledged:
             await pay(attempt)
         shop.gateway.script.clear()
         assert await subjects(shop) == [(AlertKind.PAID_TWICE, 3)]
+
+
+async def test_while_one_more_is_at_the_bank_the_sums_are_those_that_were_told(shop: Shop) -> None:
+    """Saleor's balance of a checkout counts that one as paid, and nobody knows whether it will be."""
+    shop.account = await shop.services.accounts.change(shop.account.id, cancel_older=False)
+    checkout = shop.transaction.source
+    attempts = [await opened_on(attempt, checkout) for attempt in (another(shop), shop, another(shop))]
+    third, *both = attempts
+    shop.gateway.will_answer(*[refusal_reply("Invalid operation", "4150")] * 8)
+    shop.gateway.book[third.order_id] = [record_of(third.order_id, "pending", status_code="2001")]
+    assert (await third.process_session()).result == "CHARGE_REQUEST"
+    for paid in both:
+        await pay(paid)
+    change_total(shop, "600.00")
+    await shop.pass_time(hours=2)
+    for paid in both:
+        assert "1139.00 UAH was paid or authorized for 569.50 UAH" in await told(paid)
+    await pay(third, status="failure", status_code="4009")
+    await shop.pass_time(hours=2)
+    shop.gateway.script.clear()
+    for paid in both:
+        assert "1139.00 UAH was paid or authorized for 600.00 UAH" in await told(paid)

@@ -4,11 +4,18 @@ from decimal import Decimal
 
 import pytest
 
-from app.core.payment import Payment
+from app.core.payment import Payment, PaymentAggregate
 from app.core.vocabulary import Flow, Mode, State
-from app.rules.decisions.competing_attempts import attempt_of, refusal_code
+from app.rules.decisions.competing_attempts import (
+    attempt_of,
+    flag_double_payment,
+    refusal_code,
+    state_double_payment,
+)
+from app.rules.problems import PAID_TWICE, find_problem, problem_text
 from app.rules.refusal import RefusalCode
-from tests.payments.aggregates import HUNDRED, an_aggregate
+from saleor_app_sdk.transaction_source import TransactionSource
+from tests.payments.aggregates import HUNDRED, NOON, an_aggregate
 
 
 def a_payment(to_pay: Decimal | None) -> Payment:
@@ -53,3 +60,35 @@ def test_a_card_covers_its_debt_until_it_is_known_to_be_declined(mode: Mode, sta
     aggregate = an_aggregate(Flow.CHARGE, state, amount=HUNDRED)
     aggregate.payment.mode = mode
     assert attempt_of(aggregate).covered == Decimal(covered)
+
+
+@pytest.fixture
+def both() -> list[PaymentAggregate]:
+    """Return two payments of all of the same 100.00, of which staff have been told; Saleor is not to be asked."""
+    attempts = [an_aggregate(Flow.CHARGE, State.SUCCESS) for _ in range(2)]
+    for number, attempt in enumerate(attempts):
+        attempt.payment.id, attempt.payment.to_pay = number, HUNDRED
+    flag_double_payment([(attempt, HUNDRED) for attempt in attempts], HUNDRED, NOON)
+    for attempt in attempts:
+        attempt.payment.next_order_poll_at = None
+    return attempts
+
+
+@pytest.mark.law(12)
+def test_of_what_is_left_of_a_double_payment_saleor_is_asked_and_of_nothing_else(both: list[PaymentAggregate]) -> None:
+    flag_double_payment([(both[0], Decimal(0)), (both[1], HUNDRED)], HUNDRED, NOON)
+    assert [find_problem(attempt.payment, PAID_TWICE) for attempt in both] == [None, None]
+    assert [attempt.payment.next_order_poll_at is not None for attempt in both] == [False, True]
+    both[1].payment.next_order_poll_at = None
+    flag_double_payment([(both[0], Decimal(0)), (both[1], HUNDRED)], HUNDRED, NOON)  # its end is known
+    assert both[1].payment.next_order_poll_at is None
+
+
+@pytest.mark.law(12)
+def test_what_saleor_does_not_state_changes_nothing_of_what_staff_were_told(both: list[PaymentAggregate]) -> None:
+    told = [problem_text(attempt.payment) for attempt in both]
+    state_double_payment(both, TransactionSource(checkout_id="Q2hlY2tvdXQ6MQ==", excess=None), NOON)
+    assert [problem_text(attempt.payment) for attempt in both] == told
+    state_double_payment(both, TransactionSource(checkout_id="Q2hlY2tvdXQ6MQ==", excess=Decimal(150)), NOON)
+    for attempt in both:
+        assert "200.00 UAH was paid or authorized for 50.00 UAH" in (problem_text(attempt.payment) or "")

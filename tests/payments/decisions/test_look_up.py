@@ -70,6 +70,16 @@ def test_waiting_operation_waits_on_while_another_is_in_flight() -> None:
     assert waiting.state is State.WAITING
 
 
+@pytest.mark.law(7)
+def test_waiting_operation_of_a_payment_in_doubt_is_sent() -> None:
+    """The gateway first reported success and then failure. It knows what is left; here nothing is offered any more."""
+    waiting = an_operation(Kind.REFUND, State.WAITING, next_poll_at=NOON)
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, waiting)
+    aggregate.create.contradicted = True
+    assert TurnCame(waiting.id or 0, decision_context(), can_be_sent=True).decide(aggregate) is aggregate
+    assert waiting.state is State.INTENT
+
+
 @pytest.mark.law(1, 13)
 def test_waiting_operation_of_an_account_whose_keys_do_not_open_waits_on() -> None:
     """It is no intent, which would end as unknown: nothing can be sent until staff have mended the keys."""
