@@ -458,6 +458,15 @@ class TestTotalChanged:
         await shop.pass_time(minutes=12)
         assert AlertKind.NOT_PAID not in {kind for kind, _ in await subjects(shop)}
 
+    async def test_part_that_was_refunded_is_no_higher_total(self, shop: Shop) -> None:
+        """Saleor's balance is below zero then: staff have given it back without changing the checkout."""
+        await begin_on_checkout(shop)
+        await pay(shop)
+        shop.gateway.will_answer(json_reply(operation("refund", shop.order_id, "10.00")))
+        await shop.request_action("REFUND", "10.00", "part")
+        await shop.pass_time(minutes=12)
+        assert AlertKind.NOT_PAID not in {kind for kind, _ in await subjects(shop)}
+
     @pytest.mark.parametrize("action", ["CHARGE", "CANCEL"])
     async def test_charge_or_release_of_unknown_outcome_is_no_higher_total(self, shop: Shop, action: str) -> None:
         """Saleor no longer counts as authorized what it has asked to charge or release."""
