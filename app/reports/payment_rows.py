@@ -26,6 +26,7 @@ _HEADINGS = (
     gettext_noop("Merchant account"), gettext_noop("Project"), gettext_noop("Needs attention"),
     gettext_noop("Released"), gettext_noop("Charged back"), gettext_noop("Gateway payment ID"),
 )  # fmt: skip
+_MOMENTS = (gettext_noop("Started"), gettext_noop("Processed"))
 _LAST_HEADINGS = (gettext_noop("Fee"), gettext_noop("Activity"), gettext_noop("Trial"))
 BATCH_SIZE = 200
 """Payments that are read in one batch, and held in memory."""
@@ -51,9 +52,9 @@ async def payment_rows(services: Services, wanted: PaymentFilter, style: SheetSt
     No transaction is held while the rows are read: payments that arrive during the export are newer, and left out.
     """
     accounts = {account.id: account for account in await services.accounts.all()}
-    headings = [style.language.gettext(heading) for heading in _HEADINGS]
-    last_headings = [style.in_zone(gettext_noop("Processed")), *map(style.language.gettext, _LAST_HEADINGS)]
-    yield [[style.in_zone(gettext_noop("Started")), *headings, *last_headings]]
+    headings, last_headings = (map(style.language.gettext, part) for part in (_HEADINGS, _LAST_HEADINGS))
+    started, processed = map(style.in_zone, _MOMENTS)
+    yield [[started, *headings, processed, *last_headings, *style.offset_headings(*_MOMENTS)]]
     last = None
     while True:
         async with services.database.transaction() as session:
@@ -69,6 +70,7 @@ async def payment_rows(services: Services, wanted: PaymentFilter, style: SheetSt
 def _row(aggregate: PaymentAggregate, account: MerchantAccount, style: SheetStyle) -> Row:
     payment, now = aggregate.payment, balance(aggregate.payment.flow, aggregate.operations)
     details, language = Details.from_row(aggregate.create.details), style.language
+    processed_at = processed_at_of(payment, aggregate.create, aggregate.create.updated_at)
     return (
         payment.created_at,
         payment.order_number,
@@ -88,10 +90,11 @@ def _row(aggregate: PaymentAggregate, account: MerchantAccount, style: SheetStyl
         _released_amount(aggregate, now),
         now.charged_back,
         aggregate.create.operation_id or details.payment_id,
-        processed_at_of(payment, aggregate.create, aggregate.create.updated_at),
+        processed_at,
         _fee(aggregate),
         "; ".join(_describe(payment, operation, style) for operation in _succeeded(aggregate)),
         language.gettext("Trial") if payment.trial else "",
+        *style.offsets(payment.created_at, processed_at),
     )
 
 
@@ -124,7 +127,7 @@ def _describe(payment: Payment, operation: Operation, style: SheetStyle) -> str:
     done = _RETURNED if is_return else _DONE.get(operation.kind, _CREATED[payment.flow])
     what = style.language.gettext(done)
     processed_at = operation.booked_at or processed_at_of(payment, operation, operation.updated_at)
-    text = f"{what} {style.amount(operation.amount)}, {style.moment(processed_at or operation.updated_at)}"
+    text = f"{what} {style.amount(operation.amount)}, {style.moment_in_text(processed_at or operation.updated_at)}"
     if details.fee is None:
         return text
     fee = f"{style.amount(details.fee.amount)} {details.fee.currency or operation.currency}"

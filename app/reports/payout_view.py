@@ -16,6 +16,7 @@ from app.store.tables import MerchantAccount
 from app.store.vault import VaultError
 from gateway_client.models.payout import Recipient
 
+_MOMENTS = (gettext_noop("Confirmed"), gettext_noop("Requested"))
 _HEADINGS = (
     gettext_noop("Gateway order ID"), gettext_noop("Merchant account"), gettext_noop("Project"),
     gettext_noop("Amount"), gettext_noop("Currency"), gettext_noop("Status"), gettext_noop("Card"),
@@ -78,8 +79,8 @@ async def payout_rows(
 ) -> AsyncIterator[Sequence[Row]]:
     """Yield the rows of all payouts of a store (None: of all stores), the newest first; the first has the headings."""
     accounts = {account.id: account for account in await services.accounts.all()}
-    moments = [style.in_zone(gettext_noop("Confirmed")), style.in_zone(gettext_noop("Requested"))]
-    yield [[*moments, *map(style.language.gettext, _HEADINGS)]]
+    headings = map(style.language.gettext, _HEADINGS)
+    yield [[*map(style.in_zone, _MOMENTS), *headings, *style.offset_headings(*_MOMENTS)]]
     last = None
     while True:
         async with services.database.transaction() as session:
@@ -113,6 +114,7 @@ def _row(services: Services, record: PayoutRecord, account: MerchantAccount, sty
         create.operation_id,
         create.fee,
         _returned(record),
+        *style.offsets(payout.confirmed_at, payout.asked_at),
     )
 
 

@@ -120,7 +120,7 @@ async def _rows(
     """Yield the rows of a file for spreadsheets, the first with the headings."""
     yield [_headings(query)]
     async for lines in batches:
-        yield [_cells(line, query.fields) for line in lines]
+        yield [_cells(line, query) for line in lines]
     if progress.unreadable and query.form is Form.XLSX:  # nothing can be appended to it
         yield [[_incomplete(describe_unreadable(progress))]]
 
@@ -180,13 +180,19 @@ def _requests(query: RegisterQuery) -> Iterator[RegisterRequest]:
 
 
 def _headings(query: RegisterQuery) -> list[str]:
-    """Return the gateway's own names of the fields; the zone of times is added."""
-    return [query.style.in_zone(field) if field is RegisterColumn.DATE_TIME else field.value for field in query.fields]
+    """Return the gateway's own names of the fields; the zone of times is added, and their offset from UTC."""
+    named = [query.style.in_zone(field) if field is RegisterColumn.DATE_TIME else field.value for field in query.fields]
+    return named + (query.style.offset_headings(RegisterColumn.DATE_TIME) if _has_times(query) else [])
 
 
-def _cells(line: RegisterLine, fields: tuple[RegisterColumn, ...]) -> list[Cell]:
+def _cells(line: RegisterLine, query: RegisterQuery) -> list[Cell]:
     values = line.to_wire()
-    return [_cell(line, field, values.get(field.value)) for field in fields]
+    cells = [_cell(line, field, values.get(field.value)) for field in query.fields]
+    return [*cells, *(query.style.offsets(line.date_time) if _has_times(query) else [])]
+
+
+def _has_times(query: RegisterQuery) -> bool:
+    return RegisterColumn.DATE_TIME in query.fields
 
 
 def _cell(line: RegisterLine, field: RegisterColumn, value: object) -> Cell:

@@ -1,5 +1,8 @@
 """Files for spreadsheets, CSV (RFC 4180) and XLSX: headings and texts in one language, times in one zone.
 
+Where clocks go back, an hour comes twice. So the last columns have the offset from UTC of each time: spreadsheets read
+no time with its offset as a date.
+
 CSV has the separator and the decimal sign of the language, as spreadsheets in that language read them. Text is never a
 formula: in CSV an apostrophe precedes one, in XLSX a cell states that it is text.
 """
@@ -80,10 +83,32 @@ class SheetStyle:
         """Return a time as text, as spreadsheets in any language read it."""
         return f"{at.astimezone(self.zone):%Y-%m-%d %H:%M:%S}"
 
+    def moment_in_text(self, at: datetime) -> str:
+        """Return a time as a part of a text, with its offset from UTC in the hour that comes twice."""
+        local = at.astimezone(self.zone)
+        is_twice = local.replace(fold=0).utcoffset() != local.replace(fold=1).utcoffset()
+        return f"{self.moment(at)} {_offset(local)}" if is_twice else self.moment(at)
+
+    def offset_headings(self, *headings: str) -> list[str]:
+        """Return the headings of the columns of ``offsets`` for these headings of times, in this language."""
+        offset = self.language.gettext(gettext_noop("UTC offset"))
+        return [] if self.zone is UTC else [f"{self.language.gettext(heading)}: {offset}" for heading in headings]
+
+    def offsets(self, *moments: datetime | None) -> list[str | None]:
+        """Return the offset from UTC of each time, like UTC+03:00; none at all where all times are in UTC."""
+        if self.zone is UTC:
+            return []
+        return [None if at is None else _offset(at.astimezone(self.zone)) for at in moments]
+
 
 def project(is_test: bool) -> str:
     """Return the name of a project, in English: whether its money is real."""
     return _TEST if is_test else _LIVE
+
+
+def _offset(local: datetime) -> str:
+    """Return the offset from UTC with a word before it: a sign at the beginning would be one of a formula."""
+    return f"UTC{local.isoformat(timespec='seconds')[19:]}"
 
 
 def zone_named(name: str) -> tzinfo | None:

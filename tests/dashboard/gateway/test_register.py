@@ -80,11 +80,14 @@ async def test_a_register_as_xlsx_in_the_zone_of_the_browser(
     book = b"".join(b64decode(line.get("base64", "")) for line in lines)
     assert cells(ZipFile(BytesIO(book))) == [
         ("inlineStr", "orderId"), ("inlineStr", "amount"), ("inlineStr", "dateTime (Europe/Kyiv)"),
-        ("inlineStr", "=1+1"), ("", "1708.50"), ("", "46300.625"),
+        ("inlineStr", "dateTime: UTC offset"),
+        ("inlineStr", "=1+1"), ("", "1708.50"), ("", "46300.625"), ("inlineStr", "UTC+03:00"),
     ]  # fmt: skip
     csv = file_in(await download(staff_client, account, zone="Europe/Kyiv", field=columns)).splitlines()
-    assert csv[1] == "'=1+1,1708.50,2026-10-05 15:00:00"
-    assert csv[0].endswith("dateTime (Europe/Kyiv)")
+    assert csv[1] == "'=1+1,1708.50,2026-10-05 15:00:00,UTC+03:00"
+    assert csv[0].endswith("dateTime (Europe/Kyiv),dateTime: UTC offset")
+    without = file_in(await download(staff_client, account, zone="Europe/Kyiv", field=columns[:2])).splitlines()
+    assert without == ["\N{BYTE ORDER MARK}orderId,amount", "'=1+1,1708.50"]
 
 
 async def test_json_lines_of_a_year_window_by_window(

@@ -171,8 +171,11 @@ async def test_from_the_form_over_the_review_to_the_list(staff_client: StaffClie
     assert order_id in listed
     assert "Соломія Павличко" in listed
     assert order_id not in (await staff_client.see("/payments")).text
-    file = await staff_client.do("/payouts.csv")
+    file = await staff_client.do("/payouts.csv", zone="Europe/Kyiv")
     assert order_id in file.text
+    headings, line = (row.split(",") for row in file.text.splitlines())
+    assert headings[-2:] == ["Confirmed: UTC offset", "Requested: UTC offset"]
+    assert line[-2:] == ["UTC+02:00", "UTC+02:00"]
     assert NUMBER not in file.text + listed + done.text
 
 

@@ -1,6 +1,7 @@
 """Payments as a file for spreadsheets."""
 
 import csv
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from io import StringIO
 from typing import Any
@@ -82,6 +83,34 @@ async def test_an_accountant_in_ukraine_opens_it_as_it_is(shop: Shop) -> None:
     assert (line["Сума"], line["Списано"], line["Статус"]) == ("1,02", "1,02", "оплачено")
     assert line["Проєкт"] == "Тестовий проєкт"
     assert line["Дії"] == "списано 1,02, 2026-11-21 14:00:01"
+
+
+async def test_two_payments_in_the_hour_that_comes_twice_can_be_told_apart(shop: Shop) -> None:
+    """Clocks in Kyiv go back from four to three at 01:00 UTC: both began at half past three, and read alike."""
+    before = datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
+    for number, began in enumerate((before, before + timedelta(hours=1), before + timedelta(hours=2))):
+        said = {"processed_at": f"{began + timedelta(seconds=9):%Y-%m-%dT%H:%M:%SZ}"}
+        await store_payment(
+            shop.services, shop.account, [operation(details=said)], created_at=began,
+            order_id=f"order{number}", transaction_id=f"{number}",
+        )  # fmt: skip
+    text = await payments_csv(shop, SheetStyle(translation("uk"), ZoneInfo("Europe/Kyiv")))
+    late, second, first = csv.DictReader(StringIO(text, newline=""), delimiter=";")
+    assert first["Розпочато (Europe/Kyiv)"] == second["Розпочато (Europe/Kyiv)"] == "2026-10-25 03:30:00"
+    began, processed = "Розпочато: зсув від UTC", "Оброблено: зсув від UTC"
+    assert list(first)[-2:] == [began, processed]
+    assert [line[began] for line in (first, second, late)] == ["UTC+03:00", "UTC+02:00", "UTC+02:00"]
+    assert [line[processed] for line in (first, second, late)] == ["UTC+03:00", "UTC+02:00", "UTC+02:00"]
+    assert first["Дії"] == "списано 100,00, 2026-10-25 03:30:09 UTC+03:00"
+    assert second["Дії"] == "списано 100,00, 2026-10-25 03:30:09 UTC+02:00"
+    assert late["Дії"] == "списано 100,00, 2026-10-25 04:30:09", "no other has that time"
+
+
+async def test_a_time_that_is_not_known_has_no_offset(shop: Shop) -> None:
+    await store_payment(shop.services, shop.account, [operation()])
+    text = await payments_csv(shop, SheetStyle(zone=ZoneInfo("America/St_Johns")))
+    (line,) = csv.DictReader(StringIO(text, newline=""))
+    assert (line["Started: UTC offset"], line["Processed: UTC offset"]) == ("UTC-03:30", "")
 
 
 async def test_what_became_of_a_reservation(shop: Shop) -> None:
