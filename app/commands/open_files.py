@@ -10,7 +10,7 @@ import structlog
 log = structlog.get_logger(__name__)
 
 _OTHER_FILES = 300
-"""Besides connections from clients: the database, Saleors, gateways."""
+"""Besides connections from clients: the database, Saleors, gateways, the monitoring port."""
 
 
 def allow_connections(most: int) -> int:

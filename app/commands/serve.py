@@ -17,12 +17,12 @@ from starlette.types import ASGIApp
 
 from app import DISTRIBUTION
 from app.bootstrap import open_worker
-from app.commands.connections import bounded_protocol
 from app.commands.database import bring_up_to_date, require_known_key, require_migrated
 from app.commands.open_files import allow_connections
 from app.commands.supervisor import tell_ready
 from app.errors import SettingsError
 from app.main import create_app, serve_monitoring
+from app.ops.connections import bounded_protocol
 from app.ops.logs import configure_logs
 from app.ops.monitoring.error_reports import report_errors
 from app.ops.monitoring.health import Readiness

@@ -10,17 +10,18 @@ from pathlib import Path
 import httpx2
 import pytest
 import uvicorn
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, Response
 from starlette.requests import ClientDisconnect
 from structlog.testing import capture_logs
 
-from app.commands.connections import MOST_HEADER_BYTES, bounded_protocol
 from app.commands.serve import server_config
 from app.main import create_app, handle_disconnect
+from app.ops.connections import MOST_HEADER_BYTES, bounded_protocol
 from app.settings import Settings
 from integration_base_tests.waiting import unless_it_hangs
 
 GET = b"GET / HTTP/1.1\r\nHost: here\r\n"
+LARGE_ANSWER = 16_000_000  # more than the system keeps for a client that takes nothing
 
 
 class Listening(uvicorn.Server):
@@ -62,12 +63,16 @@ def echo() -> FastAPI:
     async def get() -> str:
         return "here"
 
+    @app.get("/large")
+    async def large() -> Response:
+        return Response(b"a" * LARGE_ANSWER)
+
     return app
 
 
 @asynccontextmanager
-async def listening(most: int, read_within: float = 60) -> AsyncIterator[Listening]:
-    protocol = bounded_protocol(most, read_within)
+async def listening(most: int, read_within: float = 60, taken_within: float = 60) -> AsyncIterator[Listening]:
+    protocol = bounded_protocol(most, read_within, taken_within)
     # uvicorn's own time for what is idle between two requests is 5 s, which is not what ends anything here.
     config = uvicorn.Config(echo(), port=0, log_config=None, http=protocol, ws="none", timeout_keep_alive=3600)
     server = Listening(config)
@@ -253,6 +258,75 @@ async def test_who_still_sends_when_the_answer_is_there_makes_way_for_others() -
         assert answer.status_code == 200
     for writer in writers:
         writer.close()
+
+
+async def taking_nothing(server: Listening, requests: int = 1) -> socket.socket:
+    """Request something large, so often, and read nothing of the answers."""
+    client, loop = socket.socket(), asyncio.get_running_loop()
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    client.setblocking(False)
+    await loop.sock_connect(client, ("127.0.0.1", server.port))
+    await loop.sock_sendall(client, b"GET /large HTTP/1.1\r\nHost: here\r\n\r\n" * requests)
+    return client
+
+
+@pytest.mark.threat("flood")
+async def test_who_takes_no_answer_makes_way_for_others() -> None:
+    """Their requests were complete, so they held all connections, and everybody else was refused."""
+    async with listening(3) as server, httpx2.AsyncClient(trust_env=False) as http:
+        clients = [await taking_nothing(server) for _ in range(3)]
+        async with unless_it_hangs():
+            while server.server_state.total_requests < 3:  # noqa: ASYNC110 - uvicorn tells nobody
+                await asyncio.sleep(0.01)
+        for _ in range(3):
+            answer = await http.get(f"http://127.0.0.1:{server.port}/", headers={"Connection": "close"})
+            assert answer.status_code == 200
+        for client in clients:
+            client.close()
+
+
+@pytest.mark.threat("flood")
+@pytest.mark.parametrize("requests", [1, 3])
+async def test_who_takes_no_answer_is_not_waited_for(requests: int) -> None:
+    async with listening(10, taken_within=0.3) as server:
+        client, loop = await taking_nothing(server, requests), asyncio.get_running_loop()
+        await server.holds(1)
+        await server.holds(0)
+        async with unless_it_hangs():
+            with suppress(ConnectionResetError):
+                while await loop.sock_recv(client, 1_000_000):
+                    pass
+        client.close()
+
+
+async def test_who_takes_an_answer_slowly_gets_all_of_it() -> None:
+    async with listening(10, taken_within=0.6) as server:
+        reader, writer = await half_open(server, GET.replace(b"/", b"/large", 1) + b"\r\n")
+        await reader.readuntil(b"\r\n\r\n")
+        for _ in range(16):
+            assert len(await reader.readexactly(LARGE_ANSWER // 16)) == LARGE_ANSWER // 16
+            await asyncio.sleep(0.1)
+        writer.close()
+
+
+@pytest.mark.threat("flood")
+async def test_who_is_silent_between_two_requests_makes_way_for_others() -> None:
+    """With a request every few seconds in each of them, they held all connections."""
+    async with listening(3) as server, httpx2.AsyncClient(trust_env=False) as http:
+        silent = []
+        for _ in range(3):
+            reader, writer = await half_open(server, GET + b"\r\n")
+            assert b" 200 " in await reader.readuntil(b'"here"')
+            silent.append((reader, writer))
+        for _ in range(2):
+            answer = await http.get(f"http://127.0.0.1:{server.port}/", headers={"Connection": "close"})
+            assert answer.status_code == 200
+        assert await silent[0][0].read() == b"", "the one that has been silent longest"
+        for reader, writer in silent[1:]:
+            writer.write(GET + b"\r\n")
+            assert b" 200 " in await reader.readuntil(b'"here"')
+        for _, writer in silent:
+            writer.close()
 
 
 async def test_one_connection_carries_many_requests() -> None:

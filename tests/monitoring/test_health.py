@@ -1,5 +1,6 @@
 """What orchestrators hear: whether the process lives, and whether it is to be sent requests."""
 
+import asyncio
 import socket
 from collections.abc import Callable
 
@@ -12,11 +13,12 @@ from structlog.testing import capture_logs
 
 from app.flows.staff.manual_resolution import acknowledge_turned_away
 from app.ops.monitoring.health import TURNED_AWAY_CACHE_SECONDS, Readiness
-from app.ops.monitoring.server import run_monitoring_server
+from app.ops.monitoring.server import MOST_CONNECTIONS, run_monitoring_server
 from app.store.database import Database, create_engine
 from app.store.migrate import migrate
 from app.store.turned_away import RECENT
 from integration_base_tests.clock import Clock
+from integration_base_tests.waiting import unless_it_hangs
 from tests.monitoring.conftest import Metrics
 from tests.payments.shop import Shop
 from tests.payments.test_turned_away import begin, turn_away
@@ -143,6 +145,22 @@ async def test_the_monitoring_port_may_be_at_an_address_of_ipv6(database: Databa
         httpx2.AsyncClient(base_url=address or "", trust_env=False) as http,
     ):
         assert (await http.get("/healthz")).status_code == 200
+
+
+@pytest.mark.threat("flood")
+@pytest.mark.fault("no-connections")
+async def test_connections_that_are_held_at_the_monitoring_port_leave_the_shop_its_own(watched: Metrics) -> None:
+    """Each is an open file of the process, of which shoppers' connections need some, too."""
+    host, port = watched.url.removeprefix("http://").split(":")
+    held = [await asyncio.open_connection(host, int(port)) for _ in range(MOST_CONNECTIONS + 20)]
+    for _, writer in held:
+        writer.write(b"GET /healthz HTTP/1.1\r\n")
+    assert (await watched.http.get(f"{watched.url}/healthz")).status_code == 200
+    async with unless_it_hangs():
+        for reader, _ in held[:20]:
+            assert await reader.read() == b""
+    for _, writer in held:
+        writer.close()
 
 
 CLOSED = "saleor_gateway_channels_turning_away"

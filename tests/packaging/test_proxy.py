@@ -15,8 +15,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from app.commands.connections import bounded_protocol
 from app.demo.processes import free_port
+from app.ops.connections import bounded_protocol
 from integration_base_tests.loopback import serve_app
 from integration_base_tests.places import REPOSITORY
 from integration_base_tests.tls_server import write_certificate

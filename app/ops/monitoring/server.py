@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from app.ops.connections import bounded_protocol
 from app.ops.monitoring.gauges import Gauges
 from app.ops.monitoring.health import Readiness, health_routes
 from app.ops.monitoring.metrics import METRICS, MetricsListener
@@ -22,6 +23,9 @@ from app.store.database import Database
 from integration_base import telemetry
 
 _SHUTDOWN_SECONDS = 1
+MOST_CONNECTIONS = 30
+"""Connections to this port: each is an open file, of which the process needs more for its shop."""
+
 _METRICS_LISTENER = MetricsListener()
 
 
@@ -71,8 +75,8 @@ async def run_monitoring_server(
         health = health_routes(version, readiness, database, is_hung=is_hung)
         app = Starlette(routes=[_metrics_route(version, database, now), *health])
         config = uvicorn.Config(
-            app, lifespan="off", ws="none", log_config=None, access_log=False, server_header=False,
-            timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
+            app, lifespan="off", http=bounded_protocol(MOST_CONNECTIONS), ws="none", log_config=None, access_log=False,
+            server_header=False, timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
         )  # fmt: skip
         server = _EmbeddedServer(config)
         serving = asyncio.create_task(server.serve(sockets=[listening]))

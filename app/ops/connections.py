@@ -1,7 +1,8 @@
 """Limits of connections from unknown clients: their number, and the time until each has sent its request.
 
 uvicorn closes a connection that is idle between two requests, but waits without limit for the rest of a request that
-has begun, and accepts any number of connections. Saleor, the gateway and shoppers send their requests at once.
+has begun and for a client that takes no answer, and accepts any number of connections. Saleor, the gateway and shoppers
+send their requests at once, and take their answers.
 
 A request may be answered before all of it has arrived, and be the last of its connection. If that were closed at once,
 the unread rest would reset it, and whoever still sends would lose the answer. nginx then answers 502 and sends this
@@ -16,29 +17,38 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 READ_WITHIN = 10.0
 """Seconds from the start of a connection, or the first byte of a later request, to the last byte of the body."""
 
+TAKEN_WITHIN = 60.0
+"""Seconds in which a client must take a part of what is written to it."""
+
 MOST_HEADER_BYTES = 64 * 1024
 
 _FULL = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 10\r\nConnection: close\r\n\r\n"
 _TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
 
-def bounded_protocol(most: int, read_within: float = READ_WITHIN) -> type[HttpToolsProtocol]:
+def bounded_protocol(
+    most: int, read_within: float = READ_WITHIN, taken_within: float = TAKEN_WITHIN
+) -> type[HttpToolsProtocol]:
     """Return uvicorn's protocol for one server that has at most ``most`` connections.
 
-    At that limit a new connection replaces the one whose incomplete request has been pending longest; if all requests
-    are complete, the new connection is refused.
+    At that limit a new connection replaces the one whose client has been waited for longest: for the rest of a request,
+    or to take the answer; else the one that has been idle longest between two requests. If all requests are being
+    processed, the new connection is refused.
     """
-    reading: dict[_Bounded, None] = {}  # connections with an incomplete request, the oldest first
+    waited_for: dict[_Bounded, None] = {}  # the oldest first
+    idle: dict[_Bounded, None] = {}
 
     class Bounded(_Bounded):
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn has it
-            self._reading, self._read_within = reading, read_within
+            self._waited_for, self._idle = waited_for, idle
+            self._read_within, self._taken_within = read_within, taken_within
             if len(self.connections) >= most:
-                if not reading:
+                replaced = next(iter(waited_for or idle), None)
+                if replaced is None:
                     transport.write(_FULL)
                     transport.close()
                     return
-                next(iter(reading)).end()
+                replaced.end()
             self._socket = transport
             super().connection_made(cast("asyncio.Transport", _DrainingTransport(transport, self)))
             self._accepted = True
@@ -48,19 +58,24 @@ def bounded_protocol(most: int, read_within: float = READ_WITHIN) -> type[HttpTo
 
 
 class _Bounded(HttpToolsProtocol):
-    """A connection whose request must be complete before a deadline."""
+    """A connection whose client must send its request, and take the answer, before a deadline."""
 
     _socket: asyncio.Transport
-    _reading: dict["_Bounded", None]
+    _waited_for: dict["_Bounded", None]
+    _idle: dict["_Bounded", None]
     _read_within: float
+    _taken_within: float
     _accepted = False  # refused, or not made yet
     _deadline: asyncio.TimerHandle | None = None
+    _taking: asyncio.TimerHandle | None = None
+    _untaken = 0  # bytes
     _header_bytes = 0
 
     def data_received(self, data: bytes) -> None:
         """Process received data."""
         if not self._accepted or self.transport.is_closing():
             return
+        self._idle.pop(self, None)
         super().data_received(data)
         cycle = self._newest_request()
         if cycle is not None and not cycle.response_complete:
@@ -75,15 +90,32 @@ class _Bounded(HttpToolsProtocol):
             self._header_bytes += len(data)
             if self._header_bytes > MOST_HEADER_BYTES:
                 self.transport.write(_TOO_LARGE)
-                self.end()
+                self.transport.close()
             else:
                 self.start_deadline()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Clean up after the connection is lost."""
-        self._clear_deadline()
+        self._stop_waiting()
         if self._accepted:
             super().connection_lost(exc)
+
+    def on_response_complete(self) -> None:
+        """Process the end of an answer."""
+        super().on_response_complete()
+        cycle = self._newest_request()
+        if cycle is not None and cycle.response_complete and not self.transport.is_closing():
+            self._idle[self] = None
+
+    def pause_writing(self) -> None:
+        """Wait for a client that does not take its answer as fast as it is written."""
+        super().pause_writing()
+        self.start_taking()
+
+    def resume_writing(self) -> None:
+        """Go on writing to a client that has taken most of what was written."""
+        super().resume_writing()
+        self._stop_taking()
 
     @property
     def is_sent_more(self) -> bool:
@@ -99,23 +131,50 @@ class _Bounded(HttpToolsProtocol):
         """Start the deadline for the rest of a request, unless it is running."""
         if self._deadline is None:
             self._deadline = self.loop.call_later(self._read_within, self.end)
-            self._reading[self] = None
+            self._waited_for[self] = None
+
+    def start_taking(self) -> None:
+        """Start the deadline for taking what is written, unless it is running."""
+        if self._taking is None:
+            self._untaken = self._socket.get_write_buffer_size()
+            self._taking = self.loop.call_later(self._taken_within, self._require_progress)
+            self._waited_for[self] = None
+
+    def _require_progress(self) -> None:
+        if self._socket.get_write_buffer_size() >= self._untaken:
+            self.end()
+            return
+        self._stop_taking()
+        self.start_taking()
 
     def end(self) -> None:
-        """Close the connection, even if its request is incomplete."""
-        self._clear_deadline()
+        """Close the connection at once, even if its request is incomplete, or its answer not taken."""
+        self._stop_waiting()
         self.connections.discard(self)
-        self._socket.close()
+        self._socket.abort()
+
+    def _stop_taking(self) -> None:
+        if self._taking is not None:
+            self._taking.cancel()
+            self._taking = None
+            if self._deadline is None:
+                self._waited_for.pop(self, None)
 
     def _clear_deadline(self) -> None:
-        self._reading.pop(self, None)
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
+            if self._taking is None:
+                self._waited_for.pop(self, None)
+
+    def _stop_waiting(self) -> None:
+        self._clear_deadline()
+        self._stop_taking()
+        self._idle.pop(self, None)
 
 
 class _DrainingTransport:
-    """The transport that uvicorn sees: closing it waits, until the deadline, for a client that still sends.
+    """The transport that uvicorn sees: closing it waits, until a deadline, for a client that still sends or reads.
 
     What arrives from then on is dropped (``_Bounded.data_received``).
     """
@@ -136,6 +195,8 @@ class _DrainingTransport:
         """Send what is written, and close the connection; a second time, as when the server stops, at once."""
         if self.is_closing() or not self._connection.is_sent_more:
             self._socket.close()
+            if self._socket.get_write_buffer_size():
+                self._connection.start_taking()
             return
         self._is_draining = True
         self._socket.write_eof()
