@@ -11,11 +11,12 @@ from app.commands.failure import CommandFailed
 from app.commands.finders import find_installation
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, print_error, print_line, print_warning, show, show_json
-from app.flows.accounts.changes import NameTakenError, build_account, require_free_name
+from app.flows.accounts.changes import build_account, require_free_name
 from app.flows.accounts.channels import AccountView, load_view
 from app.flows.accounts.check import CheckResult, check_merchant_account
 from app.rules.accounts.option_values import OptionInput, OptionsRefusedError
 from app.services import Services
+from app.store.accounts import NameTakenError
 from gateway_client.hosts import KNOWN_GATEWAYS
 
 

@@ -19,7 +19,6 @@ from app.flows.accounts.changes import (
     AccountChange,
     AccountCheckFailedError,
     KeysRequiredError,
-    NameTakenError,
     WalletNotAllowedError,
     change_account,
     changes_address,
@@ -28,7 +27,7 @@ from app.flows.accounts.channels import AccountView, load_view
 from app.flows.accounts.gateway_endpoint import GatewayEndpoint
 from app.rules.accounts.option_values import OptionInput, OptionsRefusedError
 from app.services import Services
-from app.store.accounts import GRACE
+from app.store.accounts import GRACE, NameTakenError
 
 _HOUR = timedelta(hours=1)
 

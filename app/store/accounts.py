@@ -16,6 +16,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import SelectOfScalar
 
+from app.store.account_names import find_namesake
 from app.store.attention import clear_orders_of_others
 from app.store.channel_routes import find_route_changes, select_route
 from app.store.columns import fingerprint
@@ -45,6 +46,14 @@ GRACE = timedelta(hours=24)
 
 class AccountError(Exception):
     """An account or route cannot be changed as requested; the message explains why, for staff."""
+
+
+class NameTakenError(AccountError):
+    """Another account of the same Saleor has that name."""
+
+    def __init__(self, other: MerchantAccount) -> None:
+        super().__init__(f"this Saleor has a merchant account {other.name!r} already ({other.id})")
+        self.other = other
 
 
 class ChangedMeanwhileError(AccountError):
@@ -94,7 +103,7 @@ class AccountRepository:
         self._cache: TtlCache[_CacheKey, MerchantAccount] = TtlCache(now)
 
     async def add(self, new: NewAccount) -> MerchantAccount:
-        """Add a point of sale and return its row."""
+        """Add a point of sale and return its row. Raises NameTakenError."""
         now = self._now()
         account_id = "".join(secrets.choice(_ID_ALPHABET) for _ in range(_ID_LENGTH))
         row = MerchantAccount(
@@ -117,6 +126,8 @@ class AccountRepository:
         for name, value in new.options.items():
             setattr(row, name, value)
         async with self._database.transaction() as session:
+            if namesake := await find_namesake(session, new.installation_id, new.name, account_id):
+                raise NameTakenError(namesake)
             session.add(row)
             await session.flush()
             await plan_run(session, row, now)
@@ -209,6 +220,8 @@ class AccountRepository:
         are columns by the fingerprints of their values when they were read: ChangedMeanwhileError if one has another.
         """
         async with self._database.transaction() as session:
+            if columns and "name" in columns:
+                await _require_free_name(session, account_id, columns["name"])
             row = await _get_locked(session, account_id)
             if any(fingerprint(getattr(row, name)) != known for name, known in (seen or {}).items()):
                 raise ChangedMeanwhileError
@@ -371,6 +384,13 @@ def _set_columns(row: MerchantAccount, columns: Mapping[str, object]) -> None:
         setattr(row, name, value)
     # Who is named again after having been removed may be somebody else.
     row.payout_staff_ids = {name: user for name, user in row.payout_staff_ids.items() if name in row.payout_staff}
+
+
+async def _require_free_name(session: AsyncSession, account_id: str, name: object) -> None:
+    store_id = select(MerchantAccount.installation_id).where(MerchantAccount.id == account_id)
+    for installation_id in (await session.exec(store_id)).all():
+        if namesake := await find_namesake(session, installation_id, name, account_id):
+            raise NameTakenError(namesake)
 
 
 async def _get_locked(session: AsyncSession, account_id: str) -> MerchantAccount:

@@ -13,7 +13,7 @@ from app.flows.accounts.gateway_endpoint import GatewayEndpoint, build_credentia
 from app.rules.accounts.options import DEFAULT_CURRENCIES
 from app.rules.decisions.look_up import ExpectationChanged
 from app.services import Services
-from app.store.accounts import GRACE, AccountError, AccountKeys, NewAccount
+from app.store.accounts import GRACE, AccountError, AccountKeys, NameTakenError, NewAccount
 from app.store.aggregates import ById
 from app.store.problems import payment_ids_with_problem
 from app.store.tables import MerchantAccount
@@ -24,14 +24,6 @@ from gateway_client.dialect import DIALECTS
 LONGEST_GRACE = timedelta(days=30)
 REQUIRED_KEYS = ("api_key", "api_secret", "endpoints_key")
 """The keys that every account has, by their names in ``AccountKeys``."""
-
-
-class NameTakenError(AccountError):
-    """Another account of the same Saleor has that name."""
-
-    def __init__(self, other: MerchantAccount) -> None:
-        super().__init__(f"this Saleor has a merchant account {other.name!r} already ({other.id})")
-        self.other = other
 
 
 class AccountCheckFailedError(AccountError):
@@ -128,8 +120,13 @@ async def add_account(services: Services, new: NewAccount, *, verify: bool = Tru
     if verify:
         endpoint = GatewayEndpoint(new.name, new.base_url, new.scheme_word)
         await _require_working_credentials(services, build_credentials(new.pos_id, endpoint, new.keys))
-    # The first of two may have been stored while the gateway was asked for the second.
-    return await _find_same(services, new) or await services.accounts.add(new)
+    try:
+        return await services.accounts.add(new)
+    except NameTakenError:  # the first of two was stored while the gateway was asked for the second
+        same = await _find_same(services, new)
+        if same is None:
+            raise
+        return same
 
 
 async def _find_same(services: Services, new: NewAccount) -> MerchantAccount | None:

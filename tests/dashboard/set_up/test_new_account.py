@@ -1,15 +1,21 @@
 """The first step: a merchant account, tried out at the gateway before anything is saved."""
 
+import asyncio
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from starlette.responses import JSONResponse, PlainTextResponse
 
+from app.flows.accounts.changes import AccountChange, change_account
 from app.flows.accounts.check import CheckFailure, check_credentials
 from app.rules.addresses import Addresses
+from app.store.accounts import AccountRepository, NameTakenError
+from app.store.tables import MerchantAccount
 from app.web.dashboard.set_up.forms import KEYS as ACCOUNT_KEYS
 from app.web.dashboard.set_up.forms import rule_of
 from gateway_client.client import GatewayClient
+from integration_base_tests.waiting import unless_it_hangs
 from tests.commands.conftest import KEYS, POS_ID, PointOfSale, one_database
 from tests.dashboard.dashboard_app import StaffClient, open_staff_client
 from tests.dashboard.set_up.conftest import new_account
@@ -156,6 +162,62 @@ async def test_an_account_sent_again_while_the_first_is_tested_is_added_once(
     answer = await nothing.do("/set-up/accounts", **form)
     assert answer.status_code == 200, answer.text
     assert len(await nothing.services.accounts.all()) == 1
+
+
+async def test_the_same_form_twice_at_one_moment_is_one_account(
+    nothing: StaffClient, pos: PointOfSale, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A double click, or two tabs: neither form was stored when the other was looked for."""
+    store_together(monkeypatch, "add")
+    answers = await asyncio.gather(*(nothing.do("/set-up/accounts", **new_account(pos, name="Main")) for _ in range(2)))
+    (account,) = await nothing.services.accounts.all()
+    for answer in answers:
+        assert answer.status_code == 200, answer.text
+        assert answer.headers["content-location"] == f"/set-up/accounts/{account.id}"
+
+
+async def test_two_forms_with_one_name_at_one_moment_are_one_account(
+    nothing: StaffClient, pos: PointOfSale, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store_together(monkeypatch, "add")
+    forms = (new_account(pos, name="Main"), new_account(pos, name="main"))
+    answers = await asyncio.gather(*(nothing.do("/set-up/accounts", **form) for form in forms))
+    assert sorted(answer.status_code for answer in answers) == [200, 409]
+    assert len(await nothing.services.accounts.all()) == 1
+
+
+async def test_two_accounts_renamed_at_one_moment_do_not_get_one_name(
+    nothing: StaffClient, pos: PointOfSale, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("Main", "Spare"):
+        assert (await nothing.do("/set-up/accounts", **new_account(pos, name=name))).status_code == 200
+    store_together(monkeypatch, "change_keys")
+    change = AccountChange({"name": "Shop"})
+    ends = await asyncio.gather(
+        *(
+            change_account(nothing.services, account, change, verify=False)
+            for account in await nothing.services.accounts.all()
+        ),
+        return_exceptions=True,
+    )
+    assert len([end for end in ends if isinstance(end, NameTakenError)]) == 1
+    assert [account.name for account in await nothing.services.accounts.all()].count("Shop") == 1
+
+
+def store_together(monkeypatch: pytest.MonkeyPatch, method: str) -> None:
+    """Let two calls of the method of the repository begin only when both have come so far."""
+    store, both, come = getattr(AccountRepository, method), asyncio.Event(), []
+
+    async def stored(*call: Any, **more: Any) -> MerchantAccount:
+        come.append(call)
+        if len(come) == 2:
+            both.set()
+        async with unless_it_hangs():
+            await both.wait()
+        account: MerchantAccount = await store(*call, **more)
+        return account
+
+    monkeypatch.setattr(AccountRepository, method, stored)
 
 
 async def test_two_accounts_of_a_store_have_different_names(nothing: StaffClient, pos: PointOfSale) -> None:

@@ -6,11 +6,11 @@ from contextlib import contextmanager
 from app.flows.accounts.changes import (
     AccountCheckFailedError,
     KeysRequiredError,
-    NameTakenError,
     WalletNotAllowedError,
 )
 from app.i18n.messages import Joined, LazyMessage, Value, gettext_noop
 from app.rules.accounts.option_values import OptionsRefusedError
+from app.store.accounts import NameTakenError
 from app.store.vault import VaultError
 from app.web.dashboard.set_up.forms import ANYWAY, KEYS, rule_of
 from app.web.dashboard.staff import Staff, http_error
