@@ -53,15 +53,19 @@ async def fetch_key_set(http: httpx2.AsyncClient, saleor_api_url: str, *, timeou
 
 
 def parse_key_set(document: object) -> dict[str, Any]:
-    """Validate that ``document`` is a set of public RSA signing keys with unique ids; return only their needed members.
+    """Validate the public RSA signing keys in ``document``, with unique ids; return only their needed members.
 
-    Saleor publishes exactly one key. Raises KeysUnusableError for anything else, private keys and short ones included.
+    Saleor publishes exactly one key. Keys of other kinds beside it are left out (RFC 7517, section 5). Raises
+    KeysUnusableError if no key is left, or one is unreadable, private or too short.
     """
     keys = document.get("keys") if isinstance(document, Mapping) else None
     if not isinstance(keys, list) or not keys:
         msg = "not a key set"
         raise KeysUnusableError(msg)
-    parsed = [_parse_key(key) for key in keys]
+    parsed = [_parse_key(key) for key in keys if _is_for_signatures(key)]
+    if not parsed:
+        msg = "a key set without a key for RS256 signatures"
+        raise KeysUnusableError(msg)
     if len({key["kid"] for key in parsed}) != len(parsed):
         msg = "a key set in which two keys have the same name"
         raise KeysUnusableError(msg)
@@ -76,13 +80,15 @@ def find_key(jwks: Mapping[str, Any] | None, kid: str) -> RSAKey | None:
     return None
 
 
-def _parse_key(key: object) -> dict[str, str]:
-    if not isinstance(key, Mapping) or key.get("kty") != "RSA" or "d" in key:
-        msg = "a key set with something else than a public RSA key in it"
+def _is_for_signatures(key: object) -> bool:
+    """Return True for a key for RS256 signatures, False for one of another kind. Raises KeysUnusableError."""
+    if not isinstance(key, Mapping) or not isinstance(key.get("kty"), str) or "d" in key:
+        msg = "a key set with something else than a public key in it"
         raise KeysUnusableError(msg)
-    if key.get("use", "sig") != "sig" or key.get("alg", "RS256") != "RS256":
-        msg = "a key set with a key that is not for RS256 signatures"
-        raise KeysUnusableError(msg)
+    return key["kty"] == "RSA" and key.get("use", "sig") == "sig" and key.get("alg", "RS256") == "RS256"
+
+
+def _parse_key(key: Mapping[str, object]) -> dict[str, str]:
     parts = {name: key.get(name) for name in ("kid", "n", "e")}
     if not all(isinstance(part, str) and part for part in parts.values()):
         msg = "a key set with an incomplete key"

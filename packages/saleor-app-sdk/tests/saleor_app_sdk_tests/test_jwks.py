@@ -27,6 +27,22 @@ def test_only_what_is_needed_is_kept() -> None:
     assert set(kept["keys"][0]) == {"kty", "use", "alg", "kid", "n", "e"}
 
 
+@pytest.mark.threat("changed-saleor-key")
+@pytest.mark.parametrize(
+    "other",
+    [
+        {**ECKey.generate_key("P-256").as_dict(private=False), "kid": "ec"},
+        {"kty": "AKP", "alg": "ML-DSA-44", "kid": "of tomorrow", "pub": "AQAB"},
+        {**KEY.public, "use": "enc"},
+        {**KEY.public, "alg": "PS256", "kid": "other algorithm"},
+    ],
+    ids=["EC", "a kind of tomorrow", "for encryption", "another algorithm"],
+)
+def test_keys_of_other_kinds_are_left_out(other: dict[str, Any]) -> None:
+    """RFC 7517, section 5. A Saleor that published one beside its new key had every webhook refused."""
+    assert parse_key_set({"keys": [other, KEY.public]}) == parse_key_set({"keys": [KEY.public]})
+
+
 def without(name: str) -> dict[str, Any]:
     return {key: value for key, value in KEY.public.items() if key != name}
 
@@ -44,6 +60,8 @@ def without(name: str) -> dict[str, Any]:
         {"keys": [KEY.public, "key"]},
         {"keys": [KEY.public, KEY.public]},
         {"keys": [{**KEY.public, "kty": "oct", "k": "c2VjcmV0"}]},
+        {"keys": [{**ECKey.generate_key("P-256").as_dict(private=True), "kid": "ec"}, KEY.public]},
+        {"keys": [{"kid": "of no kind"}, KEY.public]},
         {"keys": [{**ECKey.generate_key("P-256").as_dict(private=False), "kid": "ec"}]},
         {"keys": [{**RSAKey.import_key(KEY.private).as_dict(private=True), "kid": "private"}]},
         {"keys": [{**KEY.public, "use": "enc"}]},
