@@ -85,7 +85,8 @@ def _is_for_signatures(key: object) -> bool:
     if not isinstance(key, Mapping) or not isinstance(key.get("kty"), str) or "d" in key:
         msg = "a key set with something else than a public key in it"
         raise KeysUnusableError(msg)
-    return key["kty"] == "RSA" and key.get("use", "sig") == "sig" and key.get("alg", "RS256") == "RS256"
+    kind = (key["kty"], key.get("use", "sig"), key.get("alg", "RS256"))
+    return kind == ("RSA", "sig", "RS256")
 
 
 def _parse_key(key: Mapping[str, object]) -> dict[str, str]:
