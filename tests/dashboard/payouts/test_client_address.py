@@ -54,6 +54,11 @@ def test_only_what_our_own_proxy_has_added_last_counts(forwarded: Sequence[str],
         ([f'host="x;for={CLAIMED}";for={SEEN}'], SEEN),
         ([f"for={CLAIMED}, for=_hidden;by=10.0.0.1"], CONNECTION[0]),
         ([f"for={CLAIMED}, proto=https"], CONNECTION[0]),
+        # Quotes that the caller opens, and the proxy's own close: its element is whole, whatever is before it.
+        ([f'for={CLAIMED};x="', 'for="[2001:db8::9]";proto=https'], "2001:db8::9"),
+        ([f'for={CLAIMED};x="', 'for="[2001:db8::9]";host="x\\""'], "2001:db8::9"),
+        ([f'for={CLAIMED};x="\\', 'for="[2001:db8::9]:47011"'], "2001:db8::9"),
+        ([f'for={CLAIMED};x="', f'for={SEEN};host="x,\\",for={CLAIMED}\\\\"'], SEEN),
     ],
 )
 def test_standard_header_names_the_client_in_its_last_element(forwarded: Sequence[str], address: str) -> None:
