@@ -97,9 +97,9 @@ async def test_two_payments_in_the_hour_that_comes_twice_can_be_told_apart(shop:
     text = await payments_csv(shop, SheetStyle(translation("uk"), ZoneInfo("Europe/Kyiv")))
     late, second, first = csv.DictReader(StringIO(text, newline=""), delimiter=";")
     assert first["Розпочато (Europe/Kyiv)"] == second["Розпочато (Europe/Kyiv)"] == "2026-10-25 03:30:00"
-    began, processed = "Розпочато: зсув від UTC", "Оброблено: зсув від UTC"
-    assert list(first)[-2:] == [began, processed]
-    assert [line[began] for line in (first, second, late)] == ["UTC+03:00", "UTC+02:00", "UTC+02:00"]
+    started, processed = "Розпочато: зсув від UTC", "Оброблено: зсув від UTC"
+    assert list(first)[-2:] == [started, processed]
+    assert [line[started] for line in (first, second, late)] == ["UTC+03:00", "UTC+02:00", "UTC+02:00"]
     assert [line[processed] for line in (first, second, late)] == ["UTC+03:00", "UTC+02:00", "UTC+02:00"]
     assert first["Дії"] == "списано 100,00, 2026-10-25 03:30:09 UTC+03:00"
     assert second["Дії"] == "списано 100,00, 2026-10-25 03:30:09 UTC+02:00"
