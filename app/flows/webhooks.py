@@ -42,26 +42,21 @@ CUSTOMER_PERMISSION = "MANAGE_USERS"
 
 def define_webhooks(saleor: SaleorApp, services: Services, *, customers: bool = False) -> None:
     """Define all webhooks of a payment app on ``saleor``; ``customers``: also those about customers who are deleted."""
+    _define_sessions(saleor, services)
+    _define_actions(saleor, services)
+    _define_stored_methods(saleor, services)
+    _define_app(saleor, services)
+    if customers:
+        _define_customers(saleor, services)
 
+
+def _define_sessions(saleor: SaleorApp, services: Services) -> None:
     async def session_as_recorded(event: SessionEvent, context: WebhookContext, error: Exception) -> SessionResponse:
         """After an internal error, answer from the record: a payment that exists has not failed."""
         response = await find_recorded_response(services, _installation(context), event)
         if response is None:
             raise error
         return response
-
-    async def action_as_recorded(event: RequestedAction, context: WebhookContext, error: Exception) -> ActionResponse:
-        """After an internal error answer from the record: an operation is pending until settled, never failed."""
-        installation = _installation(context)
-        page = PaymentPage(services.addresses, installation.saleor_api_url)
-        repeated = ActionRepeated(event.kind, event.request_keys, context.digest, page, services.decision_context())
-        try:
-            recorded = await services.payments.record(ByTransaction(installation.id, event.transaction.id), repeated)
-        except PaymentNotFoundError:
-            raise error from None
-        if recorded is None:
-            raise error
-        return recorded
 
     async def count_unusable_request(installation: Installation, refusal: NotUsableError) -> None:
         await count_unusable(services, _as_stored(installation).id, refusal)
@@ -93,21 +88,37 @@ def define_webhooks(saleor: SaleorApp, services: Services, *, customers: bool = 
     async def handle_process_session(event: TransactionProcessSession, context: WebhookContext) -> SessionResponse:
         return await process(services, event, _installation(context), context.deadline)
 
-    @saleor.webhook(
-        "TRANSACTION_CHARGE_REQUESTED", query="transaction_charge_requested.graphql", on_error=action_as_recorded
-    )
-    async def handle_charge_requested(event: TransactionChargeRequested, context: WebhookContext) -> ActionResponse:
+
+def _define_actions(saleor: SaleorApp, services: Services) -> None:
+    async def action_as_recorded(event: RequestedAction, context: WebhookContext, error: Exception) -> ActionResponse:
+        """After an internal error answer from the record: an operation is pending until settled, never failed."""
+        installation = _installation(context)
+        page = PaymentPage(services.addresses, installation.saleor_api_url)
+        repeated = ActionRepeated(event.kind, event.request_keys, context.digest, page, services.decision_context())
+        try:
+            recorded = await services.payments.record(ByTransaction(installation.id, event.transaction.id), repeated)
+        except PaymentNotFoundError:
+            raise error from None
+        if recorded is None:
+            raise error
+        return recorded
+
+    async def answer(event: RequestedAction, context: WebhookContext) -> ActionResponse:
         return await answer_action_request(
             services, event, _installation(context), context.deadline, digest=context.digest
         )
 
     @saleor.webhook(
+        "TRANSACTION_CHARGE_REQUESTED", query="transaction_charge_requested.graphql", on_error=action_as_recorded
+    )
+    async def handle_charge_requested(event: TransactionChargeRequested, context: WebhookContext) -> ActionResponse:
+        return await answer(event, context)
+
+    @saleor.webhook(
         "TRANSACTION_REFUND_REQUESTED", query="transaction_refund_requested.graphql", on_error=action_as_recorded
     )
     async def handle_refund_requested(event: TransactionRefundRequested, context: WebhookContext) -> ActionResponse:
-        return await answer_action_request(
-            services, event, _installation(context), context.deadline, digest=context.digest
-        )
+        return await answer(event, context)
 
     @saleor.webhook(
         "TRANSACTION_CANCELATION_REQUESTED",
@@ -117,10 +128,10 @@ def define_webhooks(saleor: SaleorApp, services: Services, *, customers: bool = 
     async def handle_cancelation_requested(
         event: TransactionCancelationRequested, context: WebhookContext
     ) -> ActionResponse:
-        return await answer_action_request(
-            services, event, _installation(context), context.deadline, digest=context.digest
-        )
+        return await answer(event, context)
 
+
+def _define_stored_methods(saleor: SaleorApp, services: Services) -> None:
     @saleor.webhook("LIST_STORED_PAYMENT_METHODS", query="list_stored_payment_methods.graphql")
     async def handle_list_stored_methods(
         event: ListStoredPaymentMethods, context: WebhookContext
@@ -132,10 +143,6 @@ def define_webhooks(saleor: SaleorApp, services: Services, *, customers: bool = 
         event: StoredPaymentMethodDeleteRequested, context: WebhookContext
     ) -> MethodDeletedResponse:
         return await delete_saved_card(services, event, _installation(context))
-
-    _define_app(saleor, services)
-    if customers:
-        _define_customers(saleor, services)
 
 
 def _define_app(saleor: SaleorApp, services: Services) -> None:

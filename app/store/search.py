@@ -181,29 +181,27 @@ async def notifications_page(
 
 
 def _conditions(wanted: PaymentFilter) -> list[ColumnElement[bool]]:
-    found: list[ColumnElement[bool]] = []
-    if wanted.installation_id is not None:
-        found.append(col(Payment.installation_id) == wanted.installation_id)
+    equal: Sequence[tuple[Any, Any]] = (
+        (Payment.installation_id, wanted.installation_id),
+        (Payment.status, wanted.status),
+        (Payment.channel, wanted.channel),
+        (Payment.account_id, wanted.account_id),
+        (Payment.amount, wanted.amount),
+        (Payment.currency, wanted.currency),
+    )
+    found = [col(column) == value for column, value in equal if value is not None]
+    if wanted.status is not None or wanted.amount is not None:
+        found.append(_in_store(wanted.installation_id))
     if not wanted.payouts:
         found.append(col(Payment.flow) != Flow.PAYOUT)
     if wanted.problems:
         found.append(col(Payment.problem_since).is_not(None))
-    if wanted.status is not None:
-        found += [col(Payment.status) == wanted.status, _in_store(wanted.installation_id)]
-    if wanted.channel is not None:
-        found.append(col(Payment.channel) == wanted.channel)
-    if wanted.account_id is not None:
-        found.append(col(Payment.account_id) == wanted.account_id)
     if wanted.since is not None:
         found.append(col(Payment.created_at) >= wanted.since)
     if wanted.until is not None:
         found.append(col(Payment.created_at) < wanted.until)
     if wanted.names is not None:
         found.append(col(Payment.id).in_(_ids_by_name(wanted.names, wanted.installation_id)))
-    if wanted.amount is not None:
-        found += [col(Payment.amount) == wanted.amount, _in_store(wanted.installation_id)]
-    if wanted.currency is not None:
-        found.append(col(Payment.currency) == wanted.currency)
     if wanted.email_digests is not None:
         found.append(col(Payment.email_digest).in_(wanted.email_digests))
     return found
