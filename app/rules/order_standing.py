@@ -115,6 +115,20 @@ def compare_at(payment: Payment, due: datetime) -> None:
     payment.next_order_poll_at = min(payment.next_order_poll_at or due, due)
 
 
+def compare_uncounted_at(payment: Payment, due: datetime) -> None:
+    """Have Saleor asked for what is owed at that moment, besides the few times that it is asked for the order.
+
+    So staff hear no sooner that nobody completes the checkout.
+    """
+    compare_at(payment, due)
+    do_not_count_poll(payment)
+
+
+def do_not_count_poll(payment: Payment) -> None:
+    """Do not count a poll among those for the order: every poll is counted when it is claimed, so one is taken off."""
+    payment.order_polls = max(payment.order_polls - 1, 0)
+
+
 def compare_with_source(
     aggregate: PaymentAggregate,
     source: TransactionSource,

@@ -20,7 +20,7 @@ from app.i18n.messages import Money
 from app.rules.balance import ZERO, balance
 from app.rules.decision_context import DecisionContext, raise_problem
 from app.rules.issues import Issue, IssueCode, issue_from_json
-from app.rules.order_standing import compare_at, flag_missing_rest
+from app.rules.order_standing import compare_uncounted_at, flag_missing_rest
 from app.rules.page_cancellation import REPLACED_BY, create_cancellation
 from app.rules.problems import (
     PAID_TWICE,
@@ -255,7 +255,7 @@ def flag_double_payment(attempts: Sequence[tuple[PaymentAggregate, Decimal]], to
         known = find_problem(aggregate.payment, PAID_TWICE)
         if not twice or amount <= ZERO:
             if known is not None and amount > ZERO:
-                _ask_what_is_owed(aggregate.payment, now)
+                compare_uncounted_at(aggregate.payment, now + _UNTIL_REPORTED)
             clear_problem(aggregate.payment, PAID_TWICE, now)
             continue
         currency = aggregate.payment.currency
@@ -266,7 +266,7 @@ def flag_double_payment(attempts: Sequence[tuple[PaymentAggregate, Decimal]], to
             others=", ".join(other.payment.order_id for other, _ in paid if other is not aggregate),
         )
         if known is None or not is_stored(issue, known.message):
-            _ask_what_is_owed(aggregate.payment, now)
+            compare_uncounted_at(aggregate.payment, now + _UNTIL_REPORTED)
         if known is not None and total > _stated_total(known):  # one more has paid: that is news
             clear_problem(aggregate.payment, PAID_TWICE, now)
         elif known is not None:
@@ -280,15 +280,6 @@ def _stated_total(problem: Problem) -> Decimal:
     issue = issue_from_json(problem.message)
     total = None if issue is None else issue.facts.get("total")
     return total.amount if isinstance(total, Money) else ZERO
-
-
-def _ask_what_is_owed(payment: Payment, now: datetime) -> None:
-    """Have Saleor asked what is owed, once it has been told what has happened.
-
-    That is none of the few times that it is asked for the order of a checkout.
-    """
-    compare_at(payment, now + _UNTIL_REPORTED)
-    payment.order_polls = max(payment.order_polls - 1, 0)
 
 
 def state_double_payment(attempts: Sequence[PaymentAggregate], source: TransactionSource, now: datetime) -> None:

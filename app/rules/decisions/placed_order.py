@@ -19,6 +19,7 @@ from app.rules.order_standing import (
     close_page_not_owed,
     compare_at,
     compare_with_source,
+    do_not_count_poll,
     needs_comparison,
 )
 from saleor_app_sdk.reports import ReportOutcome
@@ -81,8 +82,8 @@ class OrderNotAsked(Fact[None]):
     now: datetime
 
     def decide(self, aggregate: PaymentAggregate) -> None:
-        """Postpone the poll; this one does not count among the few that are made."""
-        aggregate.payment.order_polls = max(aggregate.payment.order_polls - 1, 0)
+        """Postpone the poll; this one was not made."""
+        do_not_count_poll(aggregate.payment)
         aggregate.payment.next_order_poll_at = self.now + _PAUSES[2]
 
 
