@@ -13,7 +13,6 @@ from app.rules.balance import balance, is_overdrawn, status_of, update_booking
 from app.rules.decision_context import DecisionContext, enqueue_note, flag_unexplained, raise_problem, report_operation
 from app.rules.details import Details, payment_method_to_row, update_details
 from app.rules.disputes import flag_disputes_paid_back_twice, report_dispute, report_returned_money
-from app.rules.due import end_look_ups, look_up_order_after, make_due, plan_look_up
 from app.rules.external_operations import (
     amount_left_for,
     clear_overdrawn,
@@ -60,6 +59,7 @@ from app.rules.problems import (
 from app.rules.references import reference_of_note, reference_of_problem
 from app.rules.released_rest import correct_released_rest, report_released_rest, take_over_release
 from app.rules.saved_cards import update_cards
+from app.rules.schedule import end_look_ups, look_up_order_after, make_due, plan_look_up
 from app.rules.subscription import is_of_unknown_payment
 
 

@@ -11,12 +11,12 @@ from app.rules.balance import ZERO, balance, is_in_flight, is_overdrawn
 from app.rules.currencies import rounded_by_saleor
 from app.rules.decision_context import DecisionContext, raise_problem
 from app.rules.dialects import keeps_rest
-from app.rules.due import look_up_order_after
 from app.rules.issues import Issue, IssueCode
 from app.rules.labels import what_of
 from app.rules.mapper import Observation, largest_payer_fee
 from app.rules.observation import is_ours, reference_of_external_operation
 from app.rules.problems import Cause, cause_of_mismatch, clear_problem, has_unended_problem
+from app.rules.schedule import look_up_order_after
 from app.rules.subscription import charge_id_of
 from integration_base.amounts import is_amount
 

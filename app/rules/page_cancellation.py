@@ -15,11 +15,10 @@ from app.core.vocabulary import CloseReason, Flow, Kind, Origin, State
 from app.i18n.messages import gettext_noop
 from app.rules.balance import ZERO, is_in_flight
 from app.rules.decision_context import DecisionContext, report_operation
-from app.rules.due import end_look_ups, make_due, start_call
 from app.rules.mapper import Observation, event_type_of
 from app.rules.observation import Observations
 from app.rules.problems import has_mismatch
-from app.rules.schedule import Schedule
+from app.rules.schedule import Schedule, end_look_ups, make_due, start_call
 
 CANCELLED = "6007"  # gateway interface, 7: the status code of a payment that was cancelled before it was paid
 

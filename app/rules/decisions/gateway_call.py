@@ -18,7 +18,6 @@ from app.rules.call_errors import is_outcome_unknown, post_error, report_to_staf
 from app.rules.decision_context import DecisionContext, enqueue_note
 from app.rules.decisions.answer_window import mark_answered
 from app.rules.decisions.competing_attempts import close_competing_pages, refusal_code
-from app.rules.due import look_up_order_after, make_due
 from app.rules.observation import Observations, gateway_id_of, is_ours, observation_from_record
 from app.rules.page_cancellation import (
     LOST_PAGE,
@@ -28,6 +27,7 @@ from app.rules.page_cancellation import (
 from app.rules.problems import has_mismatch
 from app.rules.references import ensure_reference
 from app.rules.refusal import TRY_AGAIN, shopper_message_of
+from app.rules.schedule import look_up_order_after, make_due
 from app.rules.whole_order import apply_whole_order
 from gateway_client.errors import GatewayError
 from gateway_client.models import Checkout, OperationRecord, PaymentRecord, Status

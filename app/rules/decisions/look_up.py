@@ -14,7 +14,6 @@ from app.rules.call_errors import report_to_staff
 from app.rules.decision_context import DecisionContext, raise_problem
 from app.rules.decisions.action import step_for
 from app.rules.decisions.gateway_call import abandon_page
-from app.rules.due import end_look_ups, make_due, plan_another_look_up, start_call
 from app.rules.issues import Issue, IssueCode
 from app.rules.labels import what_of
 from app.rules.observation import Observations
@@ -33,6 +32,7 @@ from app.rules.problems import (
 )
 from app.rules.refusal import RefusalError
 from app.rules.requests.operation import is_full_refund
+from app.rules.schedule import end_look_ups, make_due, plan_another_look_up, start_call
 from app.rules.split.planning import recompute_shares, requested_shares
 from app.rules.whole_order import apply_whole_order
 from gateway_client.errors import GatewayError

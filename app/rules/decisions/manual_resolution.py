@@ -15,9 +15,9 @@ from app.i18n.messages import gettext_noop
 from app.rules.apply import apply, conclude, withdraw_contradiction
 from app.rules.balance import balance
 from app.rules.decision_context import DecisionContext
-from app.rules.due import end_look_ups
 from app.rules.problems import acknowledge, needs_decision, open_problems
 from app.rules.refusal import RefusalCode, RefusalError
+from app.rules.schedule import end_look_ups
 from integration_base.amounts import format_amount, is_amount
 
 _REVIEWED = gettext_noop("Staff have reviewed what the gateway reported: the payment counts as it is recorded")

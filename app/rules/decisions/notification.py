@@ -10,11 +10,11 @@ from app.core.vocabulary import Kind
 from app.rules.apply import apply
 from app.rules.decision_context import DecisionContext, flag_unexplained, raise_problem
 from app.rules.dialects import dialect_of
-from app.rules.due import look_up_order_after
 from app.rules.issues import Issue, IssueCode
 from app.rules.mapper import Observation
 from app.rules.observation import observation_from_record, unexplained_money
 from app.rules.problems import ADDRESS, SEALED, clear_problem, has_problem
+from app.rules.schedule import look_up_order_after
 from app.rules.subscription import is_of_unknown_payment
 from gateway_client.errors import UnreadableNotificationError
 from gateway_client.models import OperationRecord, PaymentRecord

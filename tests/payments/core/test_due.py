@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from app.core.vocabulary import Flow, State
-from app.rules.due import plan_another_look_up
+from app.rules.schedule import plan_another_look_up
 from tests.payments.aggregates import NOON, an_aggregate, decision_context
 from tests.sources import name_of, source_files
 
@@ -22,7 +22,7 @@ def test_one_module_says_when_an_operation_is_due() -> None:
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Attribute) and node.attr == "next_poll_at" and isinstance(node.ctx, ast.Store)
     }
-    assert writers == {"app/rules/due.py"}
+    assert writers == {"app/rules/schedule.py"}
 
 
 @pytest.mark.law(13)
