@@ -17,8 +17,8 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from app.core import payment as core
 from app.core.payment import PaymentAggregate, row_id_of
 from app.core.vocabulary import EventState
-from app.store.claim_on_write import LocalWorker, Reservation, claims_of
 from app.store.columns import table_of
+from app.store.committed import LocalWorker, Reservation, claims_of
 from app.store.job_queue import Claim, JobQueue
 from app.store.outbox import EVENTS as OUTBOX
 from app.store.payment_rows import EVENTS, OPERATIONS, PAYMENTS, PROBLEMS, RowMapping, StoredPayment, write

@@ -1,10 +1,18 @@
-"""Reports what was committed: operations that ended, events delivered to Saleor, notifications that were processed.
+"""What follows once a transaction is committed: reports of what it changed, and jobs that it has claimed.
 
 A decision about a payment can be made again when a transaction fails (``repository``), so it is not reported where it
-is made. Who writes a row notes it here, and it is reported once, after the commit.
+is made. Who writes a row notes it here, and it is reported once, after the commit: operations that ended, events
+delivered to Saleor, notifications that were processed.
+
+Claims on write: whoever makes a job due claims it for the worker of its own process. That saves the transaction of a
+claim, and the wait for it. A worker that dies loses nothing: such a claim expires like any other. Where there is no
+worker in this process, or no room in it, the job is written unclaimed, and any worker is free to take it.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Protocol
 
 from sqlalchemy import event
 from sqlmodel import Session
@@ -12,9 +20,11 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.core.payment import Operation, SaleorEvent
 from app.core.vocabulary import EventState
+from app.store.job_queue import Claim, JobQueue, Tenant
 from integration_base.telemetry import TelemetryEvent, emit
 
 _REPORTS = "reports"
+_CLAIMS = "claims on write"
 
 
 class ReportingSession(Session):
@@ -58,3 +68,81 @@ def _discard_reports(session: Session) -> None:
 
 def _seconds_between(since: datetime, until: datetime | None) -> float | None:
     return None if until is None else max(0.0, (until - since).total_seconds())
+
+
+class Reservation(Protocol):
+    """Room for one job in a worker. ``until``: how long a claim that is written now lasts."""
+
+    @property
+    def until(self) -> datetime: ...
+
+    def begin(self, claim: Claim) -> None:
+        """Begin the job: its claim is committed."""
+
+    def release(self) -> None:
+        """Give the room back: there is no job."""
+
+
+class LocalWorker(Protocol):
+    """The worker of this process."""
+
+    def now(self) -> datetime: ...
+
+    def reserve(self, queue: JobQueue, tenant: Tenant) -> Reservation | None:
+        """Reserve room for a job; None when there is none now."""
+
+    def wake(self, *queues: JobQueue) -> None:
+        """Have the worker claim what is due in these queues."""
+
+
+@dataclass
+class ClaimsOnWrite:
+    """The claims that one transaction writes. They end with it: the jobs begin, or the room is given back.
+
+    Jobs that it makes due without claiming them wake the worker, so that nobody else has to.
+    """
+
+    worker: LocalWorker | None
+    _reserved: list[Reservation] = field(default_factory=list)
+    _claimed: list[tuple[Reservation, Claim]] = field(default_factory=list)
+    _woken: set[JobQueue] = field(default_factory=set)
+
+    def attach(self, session: AsyncSession) -> None:
+        session.info[_CLAIMS] = self
+
+    def reserve(self, queue: JobQueue, tenant: Tenant, due: datetime | None) -> Reservation | None:
+        """Reserve room for a job that is about to be written, if it is due at once; None: write it unclaimed."""
+        if self.worker is None or due is None or due > self.worker.now():
+            return None
+        reservation = self.worker.reserve(queue, tenant)
+        if reservation is None:
+            self.wake(queue)
+        else:
+            self._reserved.append(reservation)
+        return reservation
+
+    def wake(self, *queues: JobQueue) -> None:
+        """Have the worker claim from these queues once this transaction is committed: it has made jobs due."""
+        self._woken.update(queues)
+
+    def add(self, reservation: Reservation, claim: Claim) -> None:
+        """Begin the job of ``claim``, which was written, in the room that was reserved, once it is committed."""
+        self._reserved.remove(reservation)
+        self._claimed.append((reservation, claim))
+
+    def end(self, *, committed: bool) -> None:
+        """Begin the jobs, or give all room back when nothing was committed."""
+        if committed:
+            for reservation, claim in self._claimed:
+                reservation.begin(claim)
+            if self.worker is not None and self._woken:
+                self.worker.wake(*self._woken)
+        unused: Sequence[Reservation] = [reservation for reservation, _ in self._claimed if not committed]
+        for reservation in (*self._reserved, *unused):
+            reservation.release()
+
+
+def claims_of(session: AsyncSession) -> ClaimsOnWrite:
+    """Return the claims that the transaction of this session writes."""
+    claims: ClaimsOnWrite = session.info[_CLAIMS]
+    return claims

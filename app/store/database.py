@@ -31,9 +31,8 @@ from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.store import sqlite
-from app.store.claim_on_write import ClaimsOnWrite, LocalWorker
 from app.store.columns import serialize_json
-from app.store.committed import ReportingSession
+from app.store.committed import ClaimsOnWrite, LocalWorker, ReportingSession
 from app.store.errors import READ_ONLY_STATE, DatabaseUnavailableError, map_error
 from app.store.group_commit import GroupCommit, J, R, Write
 from app.store.multiple_hosts import move_hosts_to_parameters, move_ports_to_parameter

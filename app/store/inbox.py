@@ -21,9 +21,8 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 from app.core.alerts import AlertKind
 from app.core.notification import NotificationFact, Outcome, ProcessingResult, StoredNotification, outcome_from
 from app.store.aggregates import ByOrder, save_all
-from app.store.claim_on_write import Reservation, claims_of
 from app.store.columns import table_of
-from app.store.committed import note_notification
+from app.store.committed import Reservation, claims_of, note_notification
 from app.store.database import Database
 from app.store.job_queue import Claim, JobQueue
 from app.store.payment_locks import lock_payments

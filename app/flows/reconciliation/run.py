@@ -23,7 +23,7 @@ from app.flows.reconciliation.spool import open_spool
 from app.flows.reconciliation.windows import BATCH_SIZE, Comparison
 from app.rules.issues import Issue, IssueCode, issue_from_json
 from app.services import Services
-from app.store.claim_on_write import claims_of
+from app.store.committed import claims_of
 from app.store.reconciliations import (
     RECONCILIATIONS,
     Finding,
