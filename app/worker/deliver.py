@@ -4,16 +4,23 @@ import structlog
 from pydantic import ValidationError
 
 from app.core.payment import Payment, PaymentAggregate, SaleorEvent, row_id_of
-from app.rules.decisions.delivery import EventDue, EventReported, find_ready_event
+from app.rules.decisions.delivery import (
+    EventDue,
+    EventReported,
+    FoundInHistory,
+    external_operation,
+    find_ready_event,
+    known_references,
+)
 from app.rules.details import payment_method_from_row
 from app.services import Services
 from app.store.aggregates import ByEvent, ById
 from app.store.installations import OpenInstallation
-from app.worker.already_reported import was_already_reported
 from app.worker.confirm_answers import confirm_answer
 from app.worker.presence import SHUT_OUT, get_current_installation, record_presence
 from saleor_app_sdk.errors import SaleorError, SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
 from saleor_app_sdk.graphql import SaleorClient
+from saleor_app_sdk.history import fetch_history
 from saleor_app_sdk.reports import EventReport, ReportOutcome
 from saleor_app_sdk.responses import AvailableAction, EventType
 
@@ -74,7 +81,7 @@ async def _report_event(
     if installation.is_shut_out:  # ends with the next successful presence check, or with a new installation
         return SaleorNotAuthorisedError(SHUT_OUT)
     try:
-        if await was_already_reported(services, saleor, aggregate, row_id_of(event)):
+        if await _was_already_reported(services, saleor, aggregate, row_id_of(event)):
             return None
         return await saleor.report(installation, _build_report(payment, event, page))
     except SaleorNotAuthorisedError as error:
@@ -102,3 +109,38 @@ def _build_report(payment: Payment, event: SaleorEvent, page: str | None) -> Eve
         external_url=page,
         payment_method_details=payment_method_from_row(event.card),
     )
+
+
+async def _was_already_reported(
+    services: Services, saleor: SaleorClient, aggregate: PaymentAggregate, event_id: int
+) -> bool:
+    """Return True when Saleor already has the event of an external operation: the event is then marked delivered.
+
+    What was done after a backup that was put back is found at the gateway, as if it were made outside the app. It may
+    have been reported under a reference that is lost. Then Saleor's history has a success of the same kind and amount
+    under a reference that nothing of the payment has: it is the operation's (laws of money, 9), and it is not booked a
+    second time.
+
+    Queries Saleor only for external operations, which are rare. Raises SaleorError when Saleor cannot be queried.
+    """
+    event = aggregate.event_by_id(event_id)
+    if external_operation(aggregate, event) is None:
+        return False
+    payment = aggregate.payment
+    installation = await services.installations.get(payment.installation_id)
+    try:
+        history = await fetch_history(saleor, installation, payment.transaction_id)
+    except SaleorRefusedError:
+        history = None  # it will refuse the report as well, which becomes a problem for staff
+    known = known_references(aggregate)
+    matching = [
+        entry.psp_reference for entry in history or () if (entry.type, entry.money) == (event.type, event.amount)
+    ]
+    unknown = [reference for reference in matching if reference and reference not in known]
+    if not unknown or event.psp_reference in matching:
+        return False
+    found = FoundInHistory(event_id, unknown[-1], services.now())
+    is_known = await services.payments.record(ByEvent(event_id), found)
+    if is_known:
+        log.warning("Saleor was told before the backup was put back", payment=payment.order_id, kind=event.type)
+    return is_known

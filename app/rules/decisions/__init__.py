@@ -9,7 +9,7 @@ Saleor
     ``AttemptBegun`` (``competing_attempts``), ``SessionAsked`` (``session``): a payment begins; where does it stand?
     ``EventDue``, ``EventReported``, ``ResendRequested`` (``delivery``): the reports that it receives
     ``HistoryRead``, ``HistoryNotRead``, ``RefundRerequested`` (``answer_confirmation``): has it read an answer?
-    ``FoundInHistory`` (``earlier_report``): it has an event under another reference
+    ``FoundInHistory`` (``delivery``): it has an event under another reference
     ``OrderAsked``, ``OrderNotAsked``, ``DebtSeen`` (``placed_order``): the order that is paid for
 
 The gateway

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from app.core.fact import Fact
-from app.core.payment import PaymentAggregate, SaleorEvent, row_id_of
+from app.core.payment import Operation, PaymentAggregate, SaleorEvent, row_id_of
 from app.core.vocabulary import EventState
 from app.i18n.messages import Money
 from app.rules.decision_context import DecisionContext
@@ -20,12 +20,14 @@ from app.rules.event_queue import (
     supersede,
 )
 from app.rules.issues import Issue, IssueCode
+from app.rules.observation import is_ours
 from app.rules.order_standing import MONEY_ARRIVES, compare_with_source
 from app.rules.problems import add_problem, cause_of_refused_event
 from saleor_app_sdk.errors import SaleorError, SaleorNotAuthorisedError, SaleorRefusedError
 from saleor_app_sdk.reports import ReportOutcome
 from saleor_app_sdk.responses import EventType
 
+_BOOKED_TYPES = frozenset({EventType.CHARGE_SUCCESS, EventType.CANCEL_SUCCESS, EventType.REFUND_SUCCESS})
 # The first pause and the longest. An app that was uninstalled or switched off may be let in again.
 _RETRY_PAUSES = (timedelta(seconds=1), timedelta(minutes=5))
 _UNAUTHORISED_RETRY_PAUSES = (timedelta(minutes=1), timedelta(hours=1))
@@ -149,3 +151,46 @@ class ResendRequested(Fact[bool]):
         event.state = EventState.WAITING
         event.next_attempt_at = self.now
         return True
+
+
+@dataclass(frozen=True, slots=True)
+class FoundInHistory(Fact[bool]):
+    """Saleor's history has an event under another ``reference``. Returns whether it is that of the operation.
+
+    That can be of an external operation: its own reference was lost with a database.
+    """
+
+    event_id: int
+    reference: str
+    now: datetime
+
+    def decide(self, aggregate: PaymentAggregate) -> bool:
+        """Adopt the reference, under which Saleor has booked the operation (laws of money, 9)."""
+        event = aggregate.event_by_id(self.event_id)
+        operation = external_operation(aggregate, event)
+        if event.state is not EventState.WAITING or operation is None:
+            return False
+        if self.reference in known_references(aggregate):
+            return False
+        old, operation.psp_reference = event.psp_reference, self.reference
+        for other in aggregate.events:
+            if other.psp_reference.startswith(f"{old}-"):  # the reference of its release is derived from it
+                other.psp_reference = self.reference + other.psp_reference.removeprefix(old)
+        event.psp_reference = self.reference
+        mark_delivered(event, aggregate.payment, self.now)
+        return True
+
+
+def known_references(aggregate: PaymentAggregate) -> set[str | None]:
+    """Return the references of all operations and events of a payment."""
+    return {operation.psp_reference for operation in aggregate.operations} | {
+        event.psp_reference for event in aggregate.events
+    }
+
+
+def external_operation(aggregate: PaymentAggregate, event: SaleorEvent) -> Operation | None:
+    """Return the external operation that an event reports, if Saleor books it; None otherwise."""
+    if event.type not in _BOOKED_TYPES:
+        return None
+    external = (operation for operation in aggregate.operations if not is_ours(operation))
+    return next((operation for operation in external if operation.psp_reference == event.psp_reference), None)

@@ -4,8 +4,7 @@ import pytest
 
 from app.core.payment import PaymentAggregate, SaleorEvent
 from app.core.vocabulary import EventState, Flow, Kind, State
-from app.rules.decisions.delivery import ResendRequested
-from app.rules.decisions.earlier_report import FoundInHistory
+from app.rules.decisions.delivery import FoundInHistory, ResendRequested
 from saleor_app_sdk.responses import EventType
 from tests.payments.aggregates import HUNDRED, NOON, an_aggregate, an_operation
 
