@@ -1,6 +1,12 @@
-"""Which currencies have cents, as Saleor counts: by Unicode's table (CLDR), which Babel brings along."""
+"""Which currencies have cents, as Saleor counts, and their smallest unit: by Unicode's table (CLDR), from Babel."""
+
+from decimal import Decimal
 
 from babel.numbers import get_currency_precision
+
+from integration_base.amounts import CENT
+
+_WHOLE = Decimal(1)
 
 
 def decimals_of(currency: str) -> int:
@@ -11,3 +17,18 @@ def decimals_of(currency: str) -> int:
 def has_cents(currency: str | None) -> bool:
     """Return False for a currency whose amounts are whole, like the yen; True for one that is not known."""
     return not currency or decimals_of(currency) > 0
+
+
+def smallest_unit(currency: str, *amounts: Decimal) -> Decimal:
+    """Return the unit that amounts of a currency are multiples of: a cent, or one if the currency has no cents.
+
+    If one of ``amounts`` has cents in spite of its currency, the unit is a cent. The gateway takes two decimals at
+    most, so nothing is finer.
+    """
+    whole = not has_cents(currency) and all(amount == amount.to_integral_value() for amount in amounts)
+    return _WHOLE if whole else CENT
+
+
+def rounded_by_saleor(amount: Decimal, currency: str) -> Decimal:
+    """Return what Saleor records of an amount that is reported to it (Saleor contract, A.7)."""
+    return amount.quantize(Decimal(1).scaleb(-decimals_of(currency)))

@@ -14,12 +14,12 @@ from decimal import Decimal
 
 from app.core.payment import Operation, Payment, returned_of_payout
 from app.core.vocabulary import GIVES_A_PAYOUT_BACK, Flow, Kind, PaymentStatus, State
+from app.i18n.currencies import smallest_unit
 from app.i18n.messages import LazyMessage, Money
-from app.rules.currencies import fraction_message
 from app.rules.details import Details
 from app.rules.refusal import RefusalCode, RefusalError
 from gateway_client.statuses import CodeKind, Status, explain
-from integration_base.amounts import CENT, LARGEST, has_whole_cents, has_whole_millionths
+from integration_base.amounts import CENT, LARGEST, format_amount, has_whole_cents, has_whole_millionths
 from saleor_app_sdk.responses import AvailableAction
 
 ZERO = Decimal("0.00")
@@ -308,3 +308,14 @@ def update_booking(payment: Payment, operation: Operation, arrived_at: datetime 
         operation.fee, operation.fee_currency = details.fee.amount, currency
     else:
         operation.fee = operation.fee_currency = None
+
+
+def fraction_message(amount: Decimal, currency: str) -> LazyMessage | None:
+    """Return why an amount is finer than its currency; None if it is not."""
+    if not amount % smallest_unit(currency):
+        return None
+    return LazyMessage(
+        "Amounts in %(currency)s have no decimals, so %(amount)s is not possible.",
+        currency=currency,
+        amount=format_amount(amount),
+    )

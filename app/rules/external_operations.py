@@ -6,9 +6,9 @@ from decimal import Decimal
 
 from app.core.payment import Operation, PaymentAggregate, returned_of_payout
 from app.core.vocabulary import EXTERNAL_KEY_PREFIX, GIVES_A_PAYOUT_BACK, Flow, Kind, Origin, State
+from app.i18n.currencies import rounded_by_saleor
 from app.i18n.messages import Money, Verbatim
 from app.rules.balance import ZERO, balance, is_in_flight, is_overdrawn
-from app.rules.currencies import rounded_by_saleor
 from app.rules.decision_context import DecisionContext, raise_problem
 from app.rules.dialects import keeps_rest
 from app.rules.issues import Issue, IssueCode

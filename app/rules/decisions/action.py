@@ -12,10 +12,9 @@ from app.core.vocabulary import CloseReason, Kind, Origin, State
 from app.i18n.messages import LazyMessage, Money
 from app.rules.action_request import ActionRequest, describe_request
 from app.rules.addresses import PaymentPage
-from app.rules.balance import ZERO, Balance, balance, check_amount
+from app.rules.balance import ZERO, Balance, balance, check_amount, fraction_message
 from app.rules.call_errors import KEYS_NOT_OPENED
 from app.rules.cards.card_form import holds_card_number
-from app.rules.currencies import fraction_message
 from app.rules.decision_context import DecisionContext, enqueue_note, raise_problem
 from app.rules.decisions.answer_window import (
     find_granted_refund,

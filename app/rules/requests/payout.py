@@ -14,8 +14,8 @@ from typing import Any
 from app.core.fact import PayoutFact
 from app.i18n.countries import countries
 from app.i18n.messages import LazyMessage, Money
+from app.rules.balance import fraction_message
 from app.rules.cards.card_form import PaymentInstrument, holds_card_number
-from app.rules.currencies import fraction_message
 from app.rules.dialects import dialect_of
 from app.store.tables import MerchantAccount
 from gateway_client.dialect import Inclusion

@@ -14,7 +14,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TypeAlias
 
-from app.rules.currencies import smallest_unit
+from app.i18n.currencies import smallest_unit
 from app.rules.refusal import RefusalCode, RefusalError
 from app.rules.split.rules import SplitMode, SplitRules, parse_sub_merchant
 from integration_base.amounts import CENT, format_amount

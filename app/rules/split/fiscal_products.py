@@ -16,8 +16,8 @@ from fractions import Fraction
 from app.core.payment import Operation, PaymentAggregate
 from app.core.request import RequestDetails
 from app.core.vocabulary import Kind
+from app.i18n.currencies import smallest_unit
 from app.rules.balance import ZERO, balance
-from app.rules.currencies import smallest_unit
 from app.rules.split.allocation import IndivisibleError, distribute
 from app.rules.split.products import DELIVERY, article_of
 from app.rules.split.remainder import Remainder, divide_refund

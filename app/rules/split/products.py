@@ -15,9 +15,9 @@ from decimal import Decimal
 from uuid import UUID, uuid5
 
 from app.core.text import one_line
+from app.i18n.currencies import smallest_unit
 from app.i18n.messages import Money, gettext_noop
 from app.i18n.translation import translation_for
-from app.rules.currencies import smallest_unit
 from app.rules.refusal import RefusalCode, RefusalError
 from app.rules.split.allocation import ZERO, Basket, Line, distribute
 from app.rules.split.remainder import GrantedLine

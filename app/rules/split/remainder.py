@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
-from app.rules.currencies import smallest_unit
+from app.i18n.currencies import smallest_unit
 from app.rules.refusal import RefusalError
 from app.rules.split.allocation import (
     IndivisibleError,

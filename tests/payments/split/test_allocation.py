@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.rules.currencies import smallest_unit
+from app.i18n.currencies import smallest_unit
 from app.rules.refusal import RefusalCode, RefusalError
 from app.rules.split.allocation import (
     Basket,

@@ -6,11 +6,11 @@ from decimal import Decimal
 from typing import Literal
 from urllib.parse import urlencode
 
+from app.i18n.currencies import smallest_unit
 from app.i18n.messages import gettext_noop
 from app.i18n.translation import Translation
 from app.reports.money import BooksComparison
 from app.reports.overview import PERIODS, Overview, Sums, decline_counts, payment_method_counts, read_overview
-from app.rules.currencies import smallest_unit
 from app.services import Services
 from app.store.attention import accounts_of
 from app.store.day_sums import ZERO, Days
