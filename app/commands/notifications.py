@@ -11,7 +11,7 @@ from app.commands.services import with_services
 from app.commands.terminal import AsJson, moment, plain, print_line, show, show_json, table
 from app.core.notification import outcome_from
 from app.flows.notifications import process
-from app.rules.notification_messages import outcome_message
+from app.rules.decisions.notification import outcome_message
 from app.services import Services
 from app.store.search import notifications_page
 from app.store.tables import Notification

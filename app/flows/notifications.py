@@ -6,9 +6,8 @@ import structlog
 
 from app.core.alerts import AlertKind
 from app.core.notification import Outcome, OutcomeCode, ProcessingResult, StoredNotification
-from app.rules.decisions.notification import NotificationReceived, next_attempt_at
+from app.rules.decisions.notification import NotificationReceived, next_attempt_at, outcome_message
 from app.rules.dialects import dialect_of
-from app.rules.notification_messages import outcome_message
 from app.services import Services
 from app.store.vault import VaultError
 from gateway_client.errors import ForgedNotificationError, UnreadableNotificationError

@@ -25,10 +25,10 @@ from app.reports.descriptions import (
     with_reason,
     with_shares,
 )
+from app.rules.decisions.notification import outcome_message
 from app.rules.details import Details
 from app.rules.labels import ENDS, STATES
 from app.rules.mapper import Observation
-from app.rules.notification_messages import outcome_message
 from app.rules.observation import observation_from_record
 from gateway_client.errors import UnreadableNotificationError
 from gateway_client.notification import read_data

@@ -7,7 +7,7 @@ import pytest
 
 from app.flows.notifications import process
 from app.reports.timeline import timeline
-from app.rules.notification_messages import outcome_message
+from app.rules.decisions.notification import outcome_message
 from app.store.aggregates import ByOrder
 from app.store.retention import Retention
 from app.worker.erase import next_night

@@ -7,6 +7,7 @@ from app.core.alerts import AlertKind
 from app.core.notification import NotificationFact, Outcome, OutcomeCode, ProcessingResult, StoredNotification
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import Kind
+from app.i18n.messages import LazyMessage, Verbatim, gettext_noop
 from app.rules.apply import apply
 from app.rules.decision_context import DecisionContext, flag_unexplained, raise_problem
 from app.rules.dialects import dialect_of
@@ -22,6 +23,16 @@ from gateway_client.notification import read_data
 
 _FIRST_PAUSE = timedelta(seconds=2)
 _LONGEST_PAUSE = timedelta(minutes=30)
+
+_MESSAGES = {
+    OutcomeCode.TO_REVIEW: gettext_noop("for review: %(facts)s"),
+    OutcomeCode.NOTHING_TO_DO: gettext_noop("nothing to do for %(facts)s"),
+    OutcomeCode.UNMATCHED: gettext_noop("no payment of ours has this order"),
+    OutcomeCode.OF_ANOTHER_SHOP: gettext_noop("the order is another shop's"),
+    OutcomeCode.UNREADABLE: gettext_noop("signed by the gateway, but it cannot be read"),
+    OutcomeCode.NOT_DECRYPTED: gettext_noop("no key decrypts it"),
+    OutcomeCode.ERASED: gettext_noop("its content is no longer stored"),
+}
 
 
 def next_attempt_at(context: DecisionContext, attempts: int) -> datetime:
@@ -85,3 +96,11 @@ def _find_operation(aggregate: PaymentAggregate, seen: Observation) -> Operation
     if seen.kind is Kind.CREATE:
         return aggregate.create
     return next((known for known in aggregate.operations if known.operation_id == seen.gateway_id), None)
+
+
+def outcome_message(outcome: Outcome) -> LazyMessage | Verbatim:
+    """Return what came of a notification, as staff and operators read it: without a message, its facts as they are."""
+    facts, message = Verbatim(" ".join(outcome.facts)), None
+    if outcome.code is not None:
+        message = _MESSAGES.get(outcome.code)
+    return facts if message is None else LazyMessage(message, facts=facts)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from app.core.notification import outcome_from
 from app.i18n.messages import Joined, LazyMessage, Money, StoredMessage, Value
-from app.rules.notification_messages import outcome_message
+from app.rules.decisions.notification import outcome_message
 from tests.payments.fake_gateway import POS_ID
 
 AT = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

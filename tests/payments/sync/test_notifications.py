@@ -12,7 +12,7 @@ from app.core.notification import OutcomeCode, outcome_from
 from app.core.vocabulary import Kind, State
 from app.flows.notifications import Receipt, receive
 from app.rules.decisions import notification
-from app.rules.notification_messages import outcome_message
+from app.rules.decisions.notification import outcome_message
 from app.rules.problems import problem_text
 from app.store.accounts import AccountKeys, NewAccount
 from app.store.search import notifications_page

@@ -28,7 +28,7 @@ from app.store.tables import MerchantAccount
 from app.web.dashboard.form import InvalidFieldsError, read_form_fields
 from app.web.dashboard.payments.actions import Flash
 from app.web.dashboard.payments.days import Day
-from app.web.dashboard.payments.payment_view import PaymentRenderer
+from app.web.dashboard.payments.page import PaymentRenderer
 from app.web.dashboard.staff import AnyStaff, http_error
 from gateway_client.errors import GatewayError, sanitize
 from gateway_client.models import Method, Status

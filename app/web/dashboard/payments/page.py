@@ -1,4 +1,7 @@
-"""Builds the page of one payment. It contains no data of the shopper, and of a card no more than its mask."""
+"""The page of one payment for one member of staff.
+
+It contains no data of the shopper, and of a card no more than its mask.
+"""
 
 import base64
 import binascii
@@ -6,14 +9,18 @@ import hashlib
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 from urllib.parse import quote
 
+from fastapi import HTTPException
+from fastapi.responses import HTMLResponse
+
 from app.core.notification import StoredNotification
-from app.core.payment import Payment, PaymentAggregate, SaleorEvent, returned_of_payout, row_id_of
-from app.core.vocabulary import Flow, Kind
+from app.core.payment import Operation, Payment, PaymentAggregate, SaleorEvent, returned_of_payout, row_id_of
+from app.core.vocabulary import Flow, Kind, Origin, State
 from app.flows.on_demand import undelivered_events, unprocessed_notifications
-from app.i18n.messages import LazyMessage, Money, StoredMessage
+from app.i18n.messages import LazyMessage, Money, StoredMessage, gettext_noop
 from app.reports.descriptions import operation_name
 from app.reports.payout_view import recipient_name, recipient_of
 from app.reports.status import (
@@ -34,11 +41,32 @@ from app.rules.split.overview import SubMerchantStanding, overview
 from app.rules.split.rules import names_of
 from app.rules.split.standing import chosen_shares, is_split, standing_of
 from app.services import Services
-from app.store.aggregates import account_of
+from app.store.aggregates import ByOrder, account_of
 from app.store.payouts import PayoutRecord, payout_of, payouts_for
 from app.store.tables import Payout
-from app.web.dashboard.payments.actions import ChargeOffer, Offer, charge_offers, offers
-from app.web.dashboard.payments.refunds import RefundRow, refund_rows
+from app.web.dashboard.navigation import PAYMENTS, PAYOUTS
+from app.web.dashboard.payments.actions import ChargeOffer, Flash, Offer, charge_offers, offers
+from app.web.dashboard.renderer import Renderer
+from app.web.dashboard.staff import Staff, http_error
+
+_NO_PAYMENT = gettext_noop("This store has no such payment.")
+_STANDINGS_OF_REFUNDS = {State.SUCCESS: Standing.REFUNDED, State.FAILURE: Standing.FAILED}
+
+
+@dataclass(frozen=True, slots=True)
+class RefundRow:
+    """One refund. ``by`` is None when the app requested it; ``receipt`` is the address of the gateway's receipt.
+
+    ``reason`` is what whoever requested it gave; ``failure`` is why it failed.
+    """
+
+    at: datetime
+    amount: Decimal
+    standing: Standing
+    failure: StoredMessage | None
+    reason: str | None
+    by: str | None
+    receipt: str | None
 
 
 @dataclass(frozen=True)
@@ -148,7 +176,7 @@ async def load_page(services: Services, aggregate: PaymentAggregate) -> PaymentP
             aggregate.payment.saved_card_mask or details.card_mask, details.payway, aggregate.payment.wallet
         ),
         receipts=_receipts(aggregate),
-        refunds=refund_rows(aggregate.operations),
+        refunds=_refund_rows(aggregate.operations),
         split=overview(aggregate, names) if split else [],
         assumed=split and standing_of(aggregate).assumed,
         chosen_total=None if chosen is None else sum(chosen.values(), Decimal()),
@@ -185,3 +213,91 @@ def _order_path(source_id: str) -> str | None:
         if base64.b64decode(source_id, validate=True).decode().startswith("Order:"):
             return f"/orders/{quote(source_id, safe='')}"
     return None
+
+
+def _refund_rows(operations: Sequence[Operation]) -> list[RefundRow]:
+    """Return the refunds among these operations, the newest first, whatever became of them."""
+    refunds = [operation for operation in operations if operation.kind is Kind.REFUND]
+    return [_refund_row(operation) for operation in sorted(refunds, key=lambda refund: refund.created_at, reverse=True)]
+
+
+def _refund_row(operation: Operation) -> RefundRow:
+    return RefundRow(
+        at=operation.booked_at or operation.created_at,
+        amount=operation.amount,
+        standing=_STANDINGS_OF_REFUNDS.get(operation.state, Standing.REFUNDING),
+        failure=failure_reason(operation),
+        reason=operation.requested.comment,
+        by=_requester(operation),
+        receipt=Details.from_row(operation.details).receipt_url,
+    )
+
+
+def _requester(operation: Operation) -> str | None:
+    if operation.requester is Origin.GATEWAY:
+        return LazyMessage("not requested here")
+    if operation.asked_by is not None:
+        return operation.asked_by
+    return "Saleor" if operation.requester is Origin.SALEOR else None
+
+
+class PaymentRenderer:
+    """Renders pages of payments."""
+
+    def __init__(self, services: Services, renderer: Renderer) -> None:
+        self._services = services
+        self._renderer = renderer
+
+    async def render(
+        self,
+        staff: Staff,
+        order_id: str,
+        flash: Flash | None = None,
+        looked_up: object = None,
+        *,
+        at: str | None = None,
+    ) -> HTMLResponse:
+        """Return the page, with the result of an action in ``flash``. Raises what ``load`` raises.
+
+        ``looked_up`` is the gateway's response to a look-up, to be shown as it is (``look_up_routes.LookUpResult``).
+        ``at``: the path of the page, when it is not the requested one.
+        """
+        return await self.render_aggregate(staff, await self.load(staff, order_id), flash, looked_up, at=at)
+
+    async def render_aggregate(
+        self,
+        staff: Staff,
+        aggregate: PaymentAggregate,
+        flash: Flash | None = None,
+        looked_up: object = None,
+        *,
+        at: str | None = None,
+    ) -> HTMLResponse:
+        """Return the page of a payment that is loaded already, such as one that was just changed."""
+        page = await load_page(self._services, aggregate)
+        address = f"{self._renderer.base}/payments/{page.payment.order_id}"
+        about = {
+            "payment": page.payment,
+            "address": address,
+            "saleor": staff.installation.saleor_api_url,
+            "flash": flash,
+            "asked": looked_up,
+            "stamp": page.stamp,
+            "keeps_rest": page.keeps_rest,
+            "returned": page.returned,
+            **vars(page),
+        }
+        here = PAYMENTS if page.payout is None else PAYOUTS
+        return await self._renderer.part("payments/page.html", staff, here=here, at=at, **about)
+
+    async def load(self, staff: Staff, order_id: str) -> PaymentAggregate:
+        """Return a payment for reading only. Raises HTTPException 404 when the store has no such payment."""
+        aggregate = await self._services.payments.find(ByOrder(order_id, installation_id=staff.installation.id))
+        if aggregate is None:
+            raise unknown_payment_error(staff)
+        return aggregate
+
+
+def unknown_payment_error(staff: Staff) -> HTTPException:
+    """Return the error that the store has no such payment."""
+    return http_error(404, "UNKNOWN_PAYMENT", staff.translation, _NO_PAYMENT)

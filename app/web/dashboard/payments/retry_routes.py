@@ -23,7 +23,7 @@ from app.rules.refusal import RefusalError
 from app.services import Services
 from app.web.dashboard.form import read_form_fields
 from app.web.dashboard.payments.actions import Flash
-from app.web.dashboard.payments.payment_view import PaymentRenderer
+from app.web.dashboard.payments.page import PaymentRenderer
 from app.web.dashboard.renderer import Renderer
 from app.web.dashboard.staff import AnyStaff, Staff, http_error
 from gateway_client.errors import GatewayError

@@ -35,8 +35,7 @@ from app.web.dashboard.payments.actions import (
     typed_amount,
 )
 from app.web.dashboard.payments.look_up_routes import LookUpParts
-from app.web.dashboard.payments.page import compute_stamp
-from app.web.dashboard.payments.payment_view import PaymentRenderer, unknown_payment_error
+from app.web.dashboard.payments.page import PaymentRenderer, compute_stamp, unknown_payment_error
 from app.web.dashboard.payments.retry_routes import RetryParts
 from app.web.dashboard.renderer import Renderer
 from app.web.dashboard.staff import AnyStaff, Staff, http_error

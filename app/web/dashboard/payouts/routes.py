@@ -30,7 +30,7 @@ from app.web.client_address import client_address
 from app.web.dashboard.form import read_form_fields
 from app.web.dashboard.navigation import PAYOUTS
 from app.web.dashboard.payments.actions import Flash
-from app.web.dashboard.payments.payment_view import PaymentRenderer
+from app.web.dashboard.payments.page import PaymentRenderer
 from app.web.dashboard.payouts.page import (
     LABELS,
     NAMES,
