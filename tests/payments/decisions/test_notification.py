@@ -2,18 +2,23 @@
 
 from dataclasses import replace
 from datetime import datetime, timedelta
+from decimal import Decimal
+from itertools import permutations
 from typing import Any
 
 import pytest
 
 from app.core.alerts import AlertKind
 from app.core.notification import Outcome, OutcomeCode, StoredNotification
+from app.core.payment import PaymentAggregate
 from app.core.vocabulary import Flow, State
+from app.rules.balance import balance
 from app.rules.decisions.notification import NotificationReceived
 from app.rules.issues import Issue, IssueCode
-from app.rules.problems import ADDRESS, SEALED, add_problem, has_problem
+from app.rules.problems import ADDRESS, SEALED, add_problem, has_problem, problem_text
 from gateway_client import notification as notifications
-from tests.payments.aggregates import NOON, ORDER, POS, an_aggregate, decision_context
+from saleor_app_sdk.responses import AvailableAction
+from tests.payments.aggregates import HUNDRED, NOON, ORDER, POS, an_aggregate, decision_context
 from tests.payments.fake_gateway import payment
 
 
@@ -72,3 +77,50 @@ def test_payment_whose_call_something_else_has_answered_is_looked_up_once_when_t
     context = decision_context()
     NotificationReceived(context).decide(a_notification(), aggregate)
     assert aggregate.create.next_poll_at == (planned or context.schedule.next_order_look_up(NOON))
+
+
+def notify(aggregate: PaymentAggregate, status: str = "success", **wrong: Any) -> None:
+    """Record what the gateway notifies of: the payment of 100.00 UAH, unless it is told otherwise."""
+    record = payment(ORDER, status, "100.00", pos_id=POS) | wrong
+    NotificationReceived(decision_context()).decide(a_notification(data=notifications.encode(record)), aggregate)
+
+
+@pytest.mark.law(7)
+@pytest.mark.fault("notification-out-of-order")
+@pytest.mark.threat("replayed-notification")
+@pytest.mark.parametrize("order", list(permutations(["init", "pending", "success"])))
+def test_whatever_the_order_in_which_notifications_come_the_payment_is_paid_once(order: tuple[str, ...]) -> None:
+    aggregate = an_aggregate(Flow.CHARGE, State.INIT)
+    aggregate.payment.checkout_url = "https://gateway.example/form"
+    for status in order:
+        notify(aggregate, status)
+    told = [(event.type, event.amount) for event in aggregate.events if event.type != "INFO"]
+    assert told == [("CHARGE_SUCCESS", HUNDRED)]
+    current = balance(Flow.CHARGE, aggregate.operations)
+    assert (current.charged, list(current.actions)) == (HUNDRED, [AvailableAction.REFUND])
+
+
+@pytest.mark.law(8)
+@pytest.mark.threat("tampered-amount")
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"amount": Decimal("99.99")}, "99.99 UAH, but 100.00 UAH was requested"),
+        ({"currency": "USD"}, "100.00 USD, but an amount in UAH was requested"),
+        ({"pos_id": "9d6f1a2e-0000-4f6f-9c2c-1f6f0f1d3a11"}, "a different point of sale"),
+        ({"method": "auth"}, "the type AUTHORIZATION, but it was created as CHARGE"),
+        ({"processed_amount": Decimal("100.005")}, "not a valid amount"),
+        ({"processed_amount": Decimal("100.00"), "processed_currency": "USD"}, "paid 100.00 USD"),
+    ],
+)
+def test_what_does_not_agree_is_never_a_success(wrong: dict[str, Any], words: str) -> None:
+    aggregate = an_aggregate(Flow.CHARGE, State.INIT)
+    aggregate.payment.checkout_url = "https://gateway.example/form"
+    for payload in ("once", "again"):  # the same problem is told once
+        notify(aggregate, **wrong, payload=payload)
+        [told] = aggregate.events
+        assert told.type == "INFO"
+        assert words in told.message
+        assert problem_text(aggregate.payment) == told.message
+        assert aggregate.create.state is State.INIT
+        assert balance(Flow.CHARGE, aggregate.operations).charged == 0

@@ -207,12 +207,12 @@ async def test_when_the_call_arrives_the_intent_is_in_the_database(paid_shop: Sh
 
 class TestRefusedBeforeAnything:
     @pytest.mark.law(14)
-    @pytest.mark.parametrize(("amount", "words"), [("0", "nothing is left to refund"), ("1.001", "two decimal places")])
-    async def test_what_is_no_amount_of_money(self, paid_shop: Shop, amount: str, words: str) -> None:
-        before = len((await paid_shop.aggregate()).operations)
+    async def test_what_is_no_amount_of_money(self, paid_shop: Shop) -> None:
+        """Which is none, on paper: ``decisions/test_refusals.py``."""
+        before, amount = len((await paid_shop.aggregate()).operations), "1.001"
         answer = await paid_shop.request_action("REFUND", amount)
         assert answer.result == "REFUND_FAILURE"
-        assert words in (answer.message or "")
+        assert "two decimal places" in (answer.message or "")
         assert paid_shop.gateway.requests == []
         assert len((await paid_shop.aggregate()).operations) == before
         assert await paid_shop.request_action("REFUND", amount, booked=False) == answer
@@ -280,19 +280,10 @@ async def test_a_refusal_of_the_gateway_is_a_failure_with_a_reference(paid_shop:
 
 @pytest.mark.law(8)
 class TestTrustThenCompare:
-    @pytest.mark.parametrize(
-        "wrong",
-        [
-            {"amount": Decimal("99.99")},
-            {"currency": "USD"},
-            {"pos_id": "b28c8a4e-7c6f-4f6f-9c2c-000000000000"},
-        ],
-    )
-    async def test_an_answer_about_something_else_is_never_a_success(
-        self, paid_shop: Shop, wrong: dict[str, object]
-    ) -> None:
+    async def test_an_answer_about_something_else_is_never_a_success(self, paid_shop: Shop) -> None:
+        """About what else it can be, on paper: ``decisions/test_refusals.py``."""
         paid_shop.gateway.will_answer(
-            json_reply(operation("refund", paid_shop.order_id, "100.00", operation_id="refund-1") | wrong)
+            json_reply(operation("refund", paid_shop.order_id, "99.99", operation_id="refund-1"))
         )
         answer = await paid_shop.request_action("REFUND", "100.00")
         assert answer.result is None

@@ -1,8 +1,6 @@
 """The gateway notifies us (laws of money, 6 to 8)."""
 
 from decimal import Decimal
-from itertools import permutations
-from typing import Any
 
 import pytest
 from sqlalchemy import text
@@ -236,8 +234,9 @@ async def test_processing_can_fail_and_is_done_again(waiting: Shop, monkeypatch:
 class TestForwardOnly:
     @pytest.mark.fault("notification-out-of-order")
     @pytest.mark.threat("replayed-notification")
-    @pytest.mark.parametrize("order", [tuple(order) for order in permutations(["init", "pending", "success"])])
+    @pytest.mark.parametrize("order", [("init", "pending", "success"), ("success", "pending", "init")])
     async def test_whatever_the_order_in_which_they_come(self, waiting: Shop, order: tuple[str, ...]) -> None:
+        """Every order, on paper: ``decisions/test_notification.py``."""
         for status in order:
             await waiting.notify(payment(waiting.order_id, status))
             await waiting.work()
@@ -272,25 +271,14 @@ class TestForwardOnly:
 @pytest.mark.law(8)
 class TestTrustThenCompare:
     @pytest.mark.threat("tampered-amount")
-    @pytest.mark.parametrize(
-        ("wrong", "words"),
-        [
-            ({"amount": Decimal("569.49")}, "569.49 UAH, but 569.50 UAH was requested"),
-            ({"currency": "USD"}, "569.50 USD, but an amount in UAH was requested"),
-            ({"pos_id": "9d6f1a2e-0000-4f6f-9c2c-1f6f0f1d3a11"}, "a different point of sale"),
-            ({"method": "auth"}, "the type AUTHORIZATION, but it was created as CHARGE"),
-            ({"processed_amount": Decimal("569.505")}, "not a valid amount"),
-            ({"processed_amount": Decimal("569.50"), "processed_currency": "USD"}, "paid 569.50 USD"),
-        ],
-    )
-    async def test_what_does_not_agree_is_never_a_success(
-        self, waiting: Shop, wrong: dict[str, Any], words: str
-    ) -> None:
+    async def test_what_does_not_agree_is_never_a_success(self, waiting: Shop) -> None:
+        """Whatever it is that does not agree, on paper: ``decisions/test_notification.py``."""
+        wrong = {"amount": Decimal("569.49")}
         await waiting.notify(payment(waiting.order_id) | wrong)
         await waiting.work()
         [report] = waiting.saleor.reports
         assert report.type == "INFO"
-        assert words in (report.message or "")
+        assert "569.49 UAH, but 569.50 UAH was requested" in (report.message or "")
         assert problem_text((await waiting.aggregate()).payment) == report.message
         assert waiting.amounts == amounts()
         await waiting.notify(payment(waiting.order_id) | wrong | {"payload": "again"})
