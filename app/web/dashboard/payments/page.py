@@ -176,7 +176,7 @@ async def load_page(services: Services, aggregate: PaymentAggregate) -> PaymentP
             aggregate.payment.saved_card_mask or details.card_mask, details.payway, aggregate.payment.wallet
         ),
         receipts=_receipts(aggregate),
-        refunds=_refund_rows(aggregate.operations),
+        refunds=refund_rows(aggregate.operations),
         split=overview(aggregate, names) if split else [],
         assumed=split and standing_of(aggregate).assumed,
         chosen_total=None if chosen is None else sum(chosen.values(), Decimal()),
@@ -215,7 +215,7 @@ def _order_path(source_id: str) -> str | None:
     return None
 
 
-def _refund_rows(operations: Sequence[Operation]) -> list[RefundRow]:
+def refund_rows(operations: Sequence[Operation]) -> list[RefundRow]:
     """Return the refunds among these operations, the newest first, whatever became of them."""
     refunds = [operation for operation in operations if operation.kind is Kind.REFUND]
     return [_refund_row(operation) for operation in sorted(refunds, key=lambda refund: refund.created_at, reverse=True)]
