@@ -28,7 +28,8 @@ _CODES_WITH_DETAIL = (GATEWAY_REFUSALS - {DETAILS_NOT_ACCEPTED}) | {
 
 async def count_refused(services: Services, installation_id: int, channel: str, refusal: RefusalError) -> None:
     """Count a request that is refused before anything is recorded, once for each of its codes."""
-    reasons = {reason.code.value: reason.message for reason in refusal.reasons or (refusal,)}
+    told = [reason for reason in refusal.reasons or (refusal,) if not _is_typed_card_number(reason)]
+    reasons = {reason.code.value: reason.message for reason in told}
     for code, message in reasons.items():
         detail = str(message) if code in _CODES_WITH_DETAIL else ""
         await _count(services, Refusal(installation_id, channel, code, detail, services.now()))
@@ -45,6 +46,11 @@ async def count_failed_creation(services: Services, installation_id: int, channe
         code = create.status_code
         detail = create.message or "" if code in _CODES_WITH_DETAIL else ""
         await _count(services, Refusal(installation_id, channel, code, detail, services.now()))
+
+
+def _is_typed_card_number(refusal: RefusalError) -> bool:
+    """Return True where a shopper has typed a card number: one who tries again and again is no fault of the store's."""
+    return refusal.code is RefusalCode.CARD_DATA_REFUSED and refusal.shopper_message is not None
 
 
 async def _count(services: Services, refusal: Refusal) -> None:

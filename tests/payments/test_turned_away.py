@@ -195,6 +195,17 @@ async def test_who_has_paid_already_is_not_turned_away(shop: Shop) -> None:
     assert await told(shop) == []
 
 
+async def test_a_card_number_in_a_shoppers_details_says_nothing_of_the_store(shop: Shop) -> None:
+    """The shopper is told, and can correct it. A storefront that sends card data turns everybody away."""
+    typed = source_object(email="4242424242424242@example.com")
+    for _ in range(RECENT):
+        answer = await begin(shop, sourceObject=typed)
+        assert answer.data["errors"][0]["code"] == "CARD_DATA_REFUSED"
+    assert await told(shop) == []
+    await turn_away(shop, sourceObject=source_object(), data={"cc_number": "4242424242424242"})
+    assert len(await told(shop)) == 1
+
+
 async def test_many_at_once_are_all_counted(shop: Shop) -> None:
     members = {"sourceObject": source_object(channel=_RENAMED)}
     await run_concurrently(*(begin(shop, **dict(members)) for _ in range(20)))
