@@ -10,11 +10,7 @@ from app.rules.apply import conclude
 from app.rules.decision_context import DecisionContext, raise_problem
 from app.rules.issues import Issue, IssueCode
 from app.rules.page_cancellation import is_retried_until_confirmed, postpone_closing
-from app.rules.problems import (
-    ADDRESS,
-    KEYS,
-    has_unended_problem,
-)
+from app.rules.problems import ADDRESS, KEYS, has_problem, has_unended_problem
 from app.rules.refusal import (
     AMOUNT_NOT_ACCEPTED,
     BUSY,
@@ -23,6 +19,7 @@ from app.rules.refusal import (
     shopper_message_of,
 )
 from app.rules.saved_cards import is_card_refused, mark_card_refused
+from app.rules.schedule import look_up_order_after
 from app.rules.status_messages import status_message
 from gateway_client.errors import (
     BadCredentialsError,
@@ -84,6 +81,17 @@ def report_to_staff(aggregate: PaymentAggregate, error: GatewayError, now: datet
         raise_problem(aggregate, Issue(code, **said), now, cause=ADDRESS)
     if isinstance(error, BadCredentialsError):
         raise_problem(aggregate, Issue(IssueCode.KEYS_REFUSED), now, cause=KEYS)
+
+
+def confirm_address(aggregate: PaymentAggregate, context: DecisionContext) -> None:
+    """Have the order looked up where something else has answered in the gateway's place and nothing else is due.
+
+    The outcome is known, by a notification or by a look-up that was quicker. One more look-up shows whether the gateway
+    answers at that address again, so that the problem is cleared by itself (laws of money, 13).
+    """
+    is_due = any(operation.next_poll_at is not None for operation in aggregate.operations)
+    if has_problem(aggregate.payment, ADDRESS) and not is_due:
+        look_up_order_after(aggregate.create, context.schedule, context.now)
 
 
 def post_error(

@@ -15,7 +15,7 @@ from app.services import Gateways
 from app.store.accounts import AccountRepository
 from app.store.vault import KEY_BYTES, Vault
 from app.worker.loop import Worker
-from integration_base_tests.loopback import HangUp, Reply, json_reply
+from integration_base_tests.loopback import HangUp, ReceivedRequest, Reply, json_reply
 from tests.payments.alert_cases import items, subjects
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts
@@ -255,6 +255,37 @@ class TestSomethingElseAnswers:
         await shop.process_session()
         assert await subjects(shop) == [(AlertKind.ADDRESS, 1)]
         await shop.process_session()
+        assert await subjects(shop) == []
+
+    async def test_it_is_over_by_itself_when_a_notification_has_overtaken_that_answer(self, shop: Shop) -> None:
+        async def notify_first(request: ReceivedRequest) -> None:
+            record = payment(shop.order_id)
+            shop.gateway.book[shop.order_id] = [record]
+            await shop.notify(record)
+            await shop.work()
+
+        shop.gateway.on_request = notify_first
+        shop.gateway.will_answer(Reply(403, b"<html>blocked</html>"))
+        assert (await shop.begin()).result == "CHARGE_SUCCESS"
+        assert await subjects(shop) == [(AlertKind.ADDRESS, 1)]
+        await shop.pass_time(minutes=5)
+        assert await subjects(shop) == []
+
+    async def test_it_is_over_by_itself_when_another_look_up_was_quicker(self, shop: Shop) -> None:
+        """Two at once: the later answer is recorded first, and nothing else is to be looked up."""
+        shop.gateway.will_answer(shop.gateway.page())
+        await shop.begin()
+        shop.gateway.book[shop.order_id] = [payment(shop.order_id)]
+
+        async def return_meanwhile(request: ReceivedRequest) -> None:
+            shop.gateway.on_request = None
+            assert (await shop.process_session()).result == "CHARGE_SUCCESS"
+            shop.gateway.will_answer_look_ups(Reply(403, b"<html>blocked</html>"))
+
+        shop.gateway.on_request = return_meanwhile
+        await shop.process_session()
+        assert await subjects(shop) == [(AlertKind.ADDRESS, 1)]
+        await shop.pass_time(minutes=5)
         assert await subjects(shop) == []
 
     async def test_it_is_over_by_itself_when_a_notification_has_told_the_outcome(self, shop: Shop) -> None:

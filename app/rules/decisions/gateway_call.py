@@ -14,7 +14,7 @@ from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import CloseReason, Kind, Mode, State
 from app.i18n.messages import gettext_noop
 from app.rules.apply import apply, conclude
-from app.rules.call_errors import is_outcome_unknown, post_error, report_to_staff
+from app.rules.call_errors import confirm_address, is_outcome_unknown, post_error, report_to_staff
 from app.rules.decision_context import DecisionContext, enqueue_note
 from app.rules.decisions.answer_window import mark_answered
 from app.rules.decisions.competing_attempts import close_competing_pages, refusal_code
@@ -84,6 +84,7 @@ class CallReturned(AttemptFact[PaymentAggregate]):
                     close_competing_pages(attempts, aggregate.payment, context, replacing=account.cancel_older)
         if operation.kind is not Kind.CREATE:
             self._schedule_look_up(aggregate, operation)
+        confirm_address(aggregate, context)
         ensure_reference(aggregate.payment, operation)
         if operation.kind is not Kind.CREATE and context.answered_operation_id is not None:
             mark_answered(aggregate, operation, context)

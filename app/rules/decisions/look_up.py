@@ -10,7 +10,7 @@ from app.core.vocabulary import CloseReason, Flow, Kind, State
 from app.i18n.messages import Money, gettext_noop
 from app.rules.apply import apply, conclude
 from app.rules.balance import balance
-from app.rules.call_errors import report_to_staff
+from app.rules.call_errors import confirm_address, report_to_staff
 from app.rules.decision_context import DecisionContext, raise_problem
 from app.rules.decisions.action import step_for
 from app.rules.decisions.gateway_call import abandon_page
@@ -29,6 +29,7 @@ from app.rules.problems import (
     cause_of_overdue_operation,
     clear_problem,
     has_mismatch,
+    has_problem,
 )
 from app.rules.refusal import RefusalError
 from app.rules.requests.operation import is_full_refund
@@ -69,6 +70,7 @@ class OrderLookedUp(Fact["tuple[PaymentAggregate, Operation] | None"]):
         """
         closing, records, context = None, self.records, self.context
         operation = aggregate.operation_by_id(self.operation_id)
+        is_known = has_problem(aggregate.payment, ADDRESS)
         operation.polls += self.scheduled
         operation.polled_at = context.now
         if isinstance(records, GatewayError):
@@ -86,6 +88,8 @@ class OrderLookedUp(Fact["tuple[PaymentAggregate, Operation] | None"]):
             if not _is_behind(aggregate, records):
                 self._cancel_needless_polls(aggregate)
         self._schedule_next(aggregate, operation)
+        if not is_known:  # else the look-up that was to confirm it would be repeated for ever
+            confirm_address(aggregate, context)
         _flag_overdue(aggregate, operation, context)
         return None if closing is None else (aggregate, closing)
 

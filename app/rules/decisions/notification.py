@@ -9,13 +9,13 @@ from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import Kind
 from app.i18n.messages import LazyMessage, Verbatim, gettext_noop
 from app.rules.apply import apply
+from app.rules.call_errors import confirm_address
 from app.rules.decision_context import DecisionContext, flag_unexplained, raise_problem
 from app.rules.dialects import dialect_of
 from app.rules.issues import Issue, IssueCode
 from app.rules.mapper import Observation
 from app.rules.observation import observation_from_record, unexplained_money
-from app.rules.problems import ADDRESS, SEALED, clear_problem, has_problem
-from app.rules.schedule import look_up_order_after
+from app.rules.problems import SEALED, clear_problem
 from app.rules.subscription import is_of_unknown_payment
 from gateway_client.errors import UnreadableNotificationError
 from gateway_client.models import OperationRecord, PaymentRecord
@@ -81,10 +81,7 @@ def _post(
         return ProcessingResult(Outcome(code, (record.method,)))
     clear_problem(payment, SEALED, now)
     apply(aggregate, payment.account.pos_id, [seen], context)
-    if has_problem(payment, ADDRESS) and aggregate.create.next_poll_at is None:
-        # Something other than the gateway answered our call, yet the gateway reports the outcome: one look-up shows
-        # whether it answers at that address again, so that the problem is cleared by itself (laws of money, 13).
-        look_up_order_after(aggregate.create, context.schedule, now)
+    confirm_address(aggregate, context)
     operation = _find_operation(aggregate, seen)
     is_unbooked = operation is None and is_of_unknown_payment(aggregate, seen.payment_id, seen.kind)
     code = OutcomeCode.TO_REVIEW if is_unbooked else OutcomeCode.APPLIED
