@@ -244,6 +244,22 @@ def test_nothing_that_does_not_agree_is_ever_a_success(history: History, wrong: 
     assert not balance(history.flow, aggregate.operations).in_flight
 
 
+@pytest.mark.law(7)
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)], ids=["success first", "failure first"])
+@pytest.mark.parametrize("by", ["us", "others"])
+def test_a_refund_that_one_answer_calls_both_made_and_failed_is_for_staff(by: str, order: tuple[int, int]) -> None:
+    """Wherever the gateway lists the two words: it counts as made, and a person finds out."""
+    ours = [an_operation(Kind.REFUND, State.UNKNOWN)] if by == "us" else []
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, *ours)
+    words = [observation(Kind.REFUND, state, HUNDRED, "the-refund") for state in (State.SUCCESS, State.FAILURE)]
+    apply(aggregate, POS, [words[number] for number in order], decision_context())
+    [refund] = aggregate.operations[1:]
+    assert (refund.state, refund.contradicted) == (State.SUCCESS, True)
+    assert "first reported success and now reports failure" in (problem_text(aggregate.payment) or "")
+    assert {event.type for event in aggregate.events} - {"INFO"} == {"REFUND_SUCCESS"}
+    assert balance(Flow.CHARGE, aggregate.operations).refundable == 0
+
+
 CARDS = {"first-card": (State.PENDING, State.FAILURE), "second-card": (State.PENDING, State.SUCCESS)}
 TWO_CARDS = [observation(Kind.CREATE, state, gateway_id=card) for card, states in CARDS.items() for state in states]
 
