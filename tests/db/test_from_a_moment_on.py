@@ -1,5 +1,6 @@
 """What counts from a moment on, or until one, counts at that moment too."""
 
+import sqlite3
 from datetime import timedelta
 
 import pytest
@@ -91,6 +92,12 @@ async def test_what_was_refused_since_a_moment_is_acknowledged(
 )
 def test_only_what_does_not_answer_is_to_be_started(message: str, *, away: bool) -> None:
     assert is_away(OperationalError("SELECT 1", {}, Exception(message))) is away
+
+
+def test_a_file_that_cannot_be_used_is_never_to_be_started() -> None:
+    error = sqlite3.OperationalError("something that nobody has heard of")
+    error.sqlite_errorname = "SQLITE_NOLFS"
+    assert not is_away(OperationalError("SELECT 1", {}, error))
 
 
 CARD = CardToSave(

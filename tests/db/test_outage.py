@@ -1,5 +1,6 @@
 """A database that is away is logged once when it goes, at growing pauses, and once when it is back."""
 
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -101,6 +102,19 @@ def test_a_lock_or_a_statement_that_took_too_long_is_none(sqlstate: str) -> None
         outage_of_a_database_that_was_there(Seconds()).record_failure(error)
     assert logs == []
     assert not error.is_logged, "it is told where it happens"
+
+
+@pytest.mark.fault("database-slow")
+def test_nor_is_a_lock_of_sqlite_or_what_no_database_has_said() -> None:
+    locked = sqlite3.OperationalError("database is locked")
+    locked.sqlite_errorname = "SQLITE_BUSY_SNAPSHOT"
+    for cause in (OperationalError("SELECT 1", {}, locked), TimeoutError()):
+        error = DatabaseUnavailableError("the database did not complete the request")
+        error.__cause__ = cause
+        with capture_logs() as logs:
+            outage_of_a_database_that_was_there(Seconds()).record_failure(error)
+        assert logs == []
+        assert not error.is_logged, "it is told where it happens"
 
 
 @pytest.mark.fault("database-away")
