@@ -161,7 +161,7 @@ def _apply_reduction(values: dict[str, Fraction], less: Fraction, bearer: str | 
         values[bearer] = values.get(bearer, Fraction()) - borne
         less -= borne
     whole = sum(values.values(), Fraction())
-    if less > 0 and whole:
+    if whole:
         _scale(values, max(Fraction(), 1 - less / whole))
 
 

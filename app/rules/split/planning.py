@@ -157,7 +157,7 @@ def _compute_shares(
     currency = aggregate.payment.currency
     if kind is Kind.CAPTURE:
         return divide_capture(amount, unclaimed_shares(aggregate, besides=resumed), currency)
-    standing = standing_of(aggregate, resumed=resumed)
+    standing = standing_of(aggregate, with_waiting=resumed is None)
     if details.chosen_shares:
         return _validated_choice(dict(details.chosen_shares), amount, standing.at_most, currency, names)
     try:

@@ -68,20 +68,18 @@ def unclaimed_shares(aggregate: PaymentAggregate, *, besides: Operation | None =
     return left
 
 
-def standing_of(aggregate: PaymentAggregate, *, resumed: Operation | None = None) -> SplitStanding:
+def standing_of(aggregate: PaymentAggregate, *, with_waiting: bool = True) -> SplitStanding:
     """Return the standing of a split payment.
 
-    Refunds that are not known to have failed count as given, including waiting ones (laws of money, 3). If
-    ``resumed`` is a waiting operation whose turn has come, neither it nor those waiting behind it count.
+    Refunds that are not known to have failed count as given, including waiting ones (laws of money, 3); without these
+    (``with_waiting``) for the one whose turn has come, which waits itself.
     """
     received = tuple(_received_parts(aggregate))
     sums = _sum_shares(received)
     counting = [
         each
         for each in aggregate.operations
-        if each.kind is Kind.REFUND
-        and not each.has_surely_failed
-        and (resumed is None or (each is not resumed and each.state is not State.WAITING))
+        if each.kind is Kind.REFUND and not each.has_surely_failed and (with_waiting or each.state is not State.WAITING)
     ]
     known = [
         OperationShares(operation, shares, known=True)

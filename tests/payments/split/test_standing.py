@@ -21,7 +21,7 @@ def test_what_waits_counts_except_for_the_one_before_it_whose_turn_has_come() ->
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, made, first, second)
     aggregate.create.shares = {POTTER: FORTY, SMITH: Decimal("60.00")}
     assert standing_of(aggregate).left[POTTER] == TEN
-    assert standing_of(aggregate, resumed=first).left[POTTER] == Decimal("30.00")
+    assert standing_of(aggregate, with_waiting=False).left[POTTER] == Decimal("30.00")
 
 
 @pytest.mark.law(8)
