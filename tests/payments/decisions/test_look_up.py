@@ -12,8 +12,9 @@ from app.core.vocabulary import CloseReason, Flow, Kind, Mode, State
 from app.rules.decisions.look_up import OrderLookedUp, ShopperReturned, TurnCame
 from app.rules.issues import Issue, IssueCode
 from app.rules.observation import Observations
-from app.rules.problems import add_problem, cause_of_mismatch
+from app.rules.problems import ADDRESS, add_problem, cause_of_mismatch
 from app.rules.split.planning import requested_shares
+from gateway_client.errors import NotTheGatewayError
 from gateway_client.models import Records, read_record
 from tests.payments.aggregates import NOON, ORDER, POS, an_aggregate, an_operation, decision_context
 from tests.payments.fake_gateway import payment
@@ -252,3 +253,18 @@ def test_shopper_who_returns_has_the_payment_looked_up_once_in_each_interval(
     aggregate.create.polled_at = polled_at
     found = ShopperReturned(NOON, 3 * SECOND).decide(aggregate)
     assert (found, aggregate.create.polled_at) == ((aggregate.create.id, NOON) if looks else (None, polled_at))
+
+
+@pytest.mark.law(13)
+@pytest.mark.parametrize("answers", [False, True])
+def test_look_up_that_was_to_show_whether_the_gateway_answers_again_is_not_followed_by_another(
+    *, answers: bool
+) -> None:
+    """After a day the failed ones end too: staff, who know of the address, would otherwise have it asked for ever."""
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
+    add_problem(aggregate.payment, ADDRESS, Issue(IssueCode.NOT_THE_GATEWAY), NOON)
+    aggregate.create.next_poll_at = now = NOON + timedelta(days=1)
+    shown = Observations.from_records(Records((read_record(PAID),)), "en") if answers else NotTheGatewayError("blocked")
+    create_id = aggregate.create.id or 0
+    OrderLookedUp(create_id, frozenset({create_id}), shown, decision_context(now=now), scheduled=True).decide(aggregate)
+    assert aggregate.create.next_poll_at is None

@@ -11,14 +11,14 @@ import pytest
 from app.core.alerts import AlertKind
 from app.core.notification import Outcome, OutcomeCode, StoredNotification
 from app.core.payment import PaymentAggregate
-from app.core.vocabulary import Flow, State
+from app.core.vocabulary import Flow, Kind, State
 from app.rules.balance import balance
 from app.rules.decisions.notification import NotificationReceived
 from app.rules.issues import Issue, IssueCode
 from app.rules.problems import ADDRESS, SEALED, add_problem, has_problem, problem_text
 from gateway_client import notification as notifications
 from saleor_app_sdk.responses import AvailableAction
-from tests.payments.aggregates import HUNDRED, NOON, ORDER, POS, an_aggregate, decision_context
+from tests.payments.aggregates import HUNDRED, NOON, ORDER, POS, an_aggregate, an_operation, decision_context
 from tests.payments.fake_gateway import payment
 
 
@@ -77,6 +77,19 @@ def test_payment_whose_call_something_else_has_answered_is_looked_up_once_when_t
     context = decision_context()
     NotificationReceived(context).decide(a_notification(), aggregate)
     assert aggregate.create.next_poll_at == (planned or context.schedule.next_order_look_up(NOON))
+
+
+@pytest.mark.law(13)
+@pytest.mark.parametrize("due", [None, NOON], ids=["nothing is due", "its refund is"])
+def test_one_look_up_of_the_order_shows_whether_the_gateway_answers_again(due: datetime | None) -> None:
+    """That of any operation does. Where none is due it is the payment's, which the gateway has in any case."""
+    refund = an_operation(Kind.REFUND, State.FAILURE if due is None else State.PENDING, next_poll_at=due)
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, refund)
+    add_problem(aggregate.payment, ADDRESS, Issue(IssueCode.NOT_THE_GATEWAY), NOON)
+    context = decision_context()
+    NotificationReceived(context).decide(a_notification(), aggregate)
+    later = context.schedule.next_order_look_up(NOON)
+    assert (aggregate.create.next_poll_at, refund.next_poll_at) == ((later, None) if due is None else (None, due))
 
 
 def notify(aggregate: PaymentAggregate, status: str = "success", **wrong: Any) -> None:
