@@ -4,12 +4,15 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from app.core.vocabulary import Flow, State
+from app.core.vocabulary import EventState, Flow, State
 from app.i18n.messages import Money
-from app.rules.decisions.placed_order import OrderNotAsked, schedule_comparison
+from app.rules.decisions.placed_order import OrderAsked, OrderNotAsked, schedule_comparison
 from app.rules.issues import Issue, IssueCode
-from app.rules.problems import add_problem, cause_of_unpaid_order
+from app.rules.problems import add_problem, cause_of_unpaid_order, open_problems
+from saleor_app_sdk.responses import EventType
+from saleor_app_sdk.transaction_source import PlacedOrder, TransactionSource
 from tests.payments.aggregates import HUNDRED, NOON, an_aggregate
+from tests.payments.reconciliation.books import event_of
 
 
 @pytest.mark.parametrize(("polls", "left"), [(2, 1), (1, 0), (0, 0)])
@@ -36,3 +39,25 @@ def test_order_that_has_parted_from_its_money_is_asked_for_soon_and_never_later_
     assert due is not None
     assert NOON < due < NOON + timedelta(days=1)
     assert due <= (planned or due)
+
+
+@pytest.mark.law(10)
+@pytest.mark.parametrize(
+    ("source", "again"),
+    [
+        (TransactionSource(PlacedOrder(id="T3JkZXI6MQ==", number="42"), status="UNFULFILLED", excess=-HUNDRED), 60),
+        (TransactionSource(checkout_id="Q2hlY2tvdXQ6MQ==", excess=-HUNDRED), 1),
+    ],
+    ids=["placed", "not placed yet"],
+)
+def test_while_saleor_has_not_heard_of_all_that_was_paid_it_is_asked_again(
+    source: TransactionSource, again: int
+) -> None:
+    """What seems to be missing is the other payment. An order whose total rose would otherwise never be compared."""
+    asked, other = (an_aggregate(Flow.CHARGE, State.SUCCESS) for _ in range(2))
+    other.payment.id = 2
+    other.events.append(event_of(other.create, EventType.CHARGE_SUCCESS, EventState.WAITING))
+    asked.payment.next_order_poll_at, asked.payment.order_polls = NOON, 1
+    OrderAsked(source, NOON).decide(asked, [asked, other])
+    assert asked.payment.next_order_poll_at == NOON + timedelta(minutes=again)
+    assert open_problems(asked.payment) == []
