@@ -20,7 +20,7 @@ from app.rules.apply import apply, conclude
 from app.rules.balance import balance
 from app.rules.decision_context import enqueue_note, raise_problem
 from app.rules.decisions.action import step_for
-from app.rules.details import Details
+from app.rules.details import Details, Sum
 from app.rules.mapper import Observation
 from app.rules.observation import find_matching_operation
 from app.rules.problems import cause_of_mismatch, problem_text
@@ -623,3 +623,26 @@ def test_what_others_moved_beyond_what_was_left_and_its_problem_belong_together(
     [problem], refund = aggregate.payment.problems, aggregate.operations[-1]
     assert (refund.operation_id, refund.contradicted) == ("theirs", True)
     assert (problem, refund) in aggregate.links
+
+
+@pytest.mark.law(15)
+def test_a_fee_that_a_repeat_states_is_booked() -> None:
+    aggregate = an_aggregate(Flow.CHARGE, State.INIT)
+    paid = observation(Kind.CREATE, State.SUCCESS)
+    for word in (paid, replace(paid, details=Details(fee=Sum(amount=Decimal("1.50"), currency="UAH")))):
+        apply(aggregate, POS, [word], decision_context())
+    assert aggregate.create.fee == Decimal("1.50")
+
+
+@pytest.mark.law(10)
+@pytest.mark.parametrize("state", [State.PENDING, State.SUCCESS])
+def test_a_later_charge_has_the_order_looked_up_when_it_ends(state: State) -> None:
+    """One that came before it may be unknown here; while it is open, it is looked up like anything that is."""
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
+    aggregate.payment.recurring_id = "subscription"
+    aggregate.create.operation_id = "the-payment"
+    single = replace(decision_context(), is_single_record=True)
+    apply(aggregate, POS, [observation(Kind.RECURRING, state, gateway_id="later")], single)
+    [later] = aggregate.operations[1:]
+    soon = single.schedule.next_order_look_up(NOON)
+    assert later.next_poll_at == (soon if state.final else NOON + single.schedule.first_poll)

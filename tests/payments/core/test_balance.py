@@ -273,3 +273,10 @@ def test_a_payout_of_which_something_was_charged_is_overdrawn(state: State, over
     """Nothing is ever charged of money that was paid out."""
     charge = an_operation(Kind.CAPTURE, state, Decimal("1.00"))
     assert is_overdrawn(Flow.PAYOUT, [create(State.SUCCESS), charge]) is overdrawn
+
+
+@pytest.mark.law(10)
+@pytest.mark.parametrize(("second", "overdrawn"), [("40.00", False), ("40.01", True)])
+def test_a_payout_is_overdrawn_of_which_more_came_back_than_was_paid_out(second: str, *, overdrawn: bool) -> None:
+    back = [an_operation(Kind.REFUND, State.SUCCESS, Decimal(amount)) for amount in ("60.00", second)]
+    assert is_overdrawn(Flow.PAYOUT, [create(State.SUCCESS), *back]) is overdrawn

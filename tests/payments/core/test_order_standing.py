@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from app.core.vocabulary import EventState, Flow, State
-from app.rules.order_standing import compare_with_source
+from app.rules.order_standing import are_sums_behind, compare_with_source
 from app.rules.problems import open_problems
 from saleor_app_sdk.responses import EventType
 from saleor_app_sdk.transaction_source import PlacedOrder, TransactionSource
@@ -24,3 +24,12 @@ def test_an_order_is_short_of_money_only_by_sums_that_hold_what_was_paid(state: 
     aggregate.events.append(event_of(aggregate.create, EventType.CHARGE_SUCCESS, state))
     compare_with_source(aggregate, UNPAID, NOON, money_arrives=True)
     assert len(open_problems(aggregate.payment)) == problems
+
+
+@pytest.mark.law(12)
+@pytest.mark.parametrize(("type_", "behind"), [(EventType.INFO, False), (EventType.CHARGE_SUCCESS, True)])
+def test_a_note_that_saleor_has_not_heard_of_changes_no_sum(type_: EventType, *, behind: bool) -> None:
+    """While it waits, what is owed and what is too much are told all the same."""
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
+    aggregate.events.append(event_of(aggregate.create, type_, EventState.WAITING))
+    assert are_sums_behind(aggregate) is behind

@@ -6,14 +6,16 @@ from decimal import Decimal
 import pytest
 
 from app.core.payment import Operation, PaymentAggregate
+from app.core.request import RequestDetails
 from app.core.vocabulary import CloseReason, Flow, Kind, State
 from app.rules.action_request import ActionRequest
 from app.rules.addresses import Addresses, PaymentPage
 from app.rules.decisions.action import ActionRepeated, ActionRequested
 from app.rules.refusal import RefusalError
 from app.rules.split.choice import choose_next_refund_split
+from saleor_app_sdk.events import GrantedRefund
 from saleor_app_sdk.responses import AvailableAction
-from tests.payments.aggregates import HUNDRED, NOON, an_aggregate, an_operation, decision_context
+from tests.payments.aggregates import HUNDRED, NOON, ORDER, an_aggregate, an_operation, decision_context
 from tests.payments.split.people import POTTER, SMITH
 
 REFUND = ActionRequest(AvailableAction.REFUND, Decimal("40.00"), "UAH", keys=("key",), digest="digest")
@@ -135,3 +137,16 @@ def test_a_request_that_met_an_error_is_answered_from_the_record_that_is_certain
     context = decision_context()
     due = context.schedule.first_reading_check if is_answered else context.schedule.answer_window
     assert (refund.psp_reference is not None, refund.answer_awaited_until) == (is_answered, context.now + due)
+
+
+@pytest.mark.law(4)
+@pytest.mark.parametrize(("made", "told"), [(None, 0), ("40.00", 0), ("39.00", 1)])
+def test_only_a_grant_whose_amount_has_changed_since_its_refund_is_for_staff(made: str | None, told: int) -> None:
+    """A version before this one has not stored what was requested."""
+    details = RequestDetails() if made is None else RequestDetails(amount=Decimal(made))
+    refund = an_operation(Kind.REFUND, State.SUCCESS, Decimal("40.00"), granted_refund_id="grant")
+    refund.request = details.write(ORDER, "UAH")
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, refund)
+    again = replace(REFUND, keys=("once more",), digest="another", granted=GrantedRefund(id="grant"))
+    assert operation_for(aggregate, again) is refund
+    assert len(aggregate.payment.problems) == told

@@ -92,3 +92,12 @@ def test_what_saleor_does_not_state_changes_nothing_of_what_staff_were_told(both
     state_double_payment(both, TransactionSource(checkout_id="Q2hlY2tvdXQ6MQ==", excess=Decimal(150)), NOON)
     for attempt in both:
         assert "200.00 UAH was paid or authorized for 50.00 UAH" in (problem_text(attempt.payment) or "")
+
+
+@pytest.mark.law(7, 12)
+def test_a_payment_whose_success_is_contradicted_counts_once() -> None:
+    """Counted once more as perhaps paid, it would make staff refund what nobody has paid twice."""
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
+    aggregate.create.contradicted = True
+    counted = attempt_of(aggregate)
+    assert (counted.paid, counted.perhaps_paid, counted.covered) == (HUNDRED, 0, HUNDRED)

@@ -1,10 +1,12 @@
 """What staff ask to be reported again, and under which reference Saleor has it already: on paper."""
 
+from datetime import timedelta
+
 import pytest
 
 from app.core.payment import PaymentAggregate, SaleorEvent
 from app.core.vocabulary import EventState, Flow, Kind, State
-from app.rules.decisions.delivery import FoundInHistory, ResendRequested
+from app.rules.decisions.delivery import EventDue, FoundInHistory, ResendRequested
 from saleor_app_sdk.responses import EventType
 from tests.payments.aggregates import HUNDRED, NOON, an_aggregate, an_operation
 
@@ -60,3 +62,27 @@ def test_reference_of_what_was_requested_here_stays() -> None:
     aggregate.operations[1].idempotency_key = "ours"
     assert not FoundInHistory(1, "earlier", NOON).decide(aggregate)
     assert aggregate.events[0].state is EventState.WAITING
+
+
+@pytest.mark.law(5)
+def test_a_refused_failure_is_not_reported_again_before_the_success_that_is_under_way() -> None:
+    """Saleor would take the refund for failed, and staff would make it once more."""
+    failure, success = event(EventState.REFUSED, None), event(EventState.WAITING, None, row_id=2)
+    failure.type, failure.psp_reference = EventType.REFUND_FAILURE, success.psp_reference
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
+    aggregate.events += [failure, success]
+    assert not ResendRequested(1, NOON).decide(aggregate)
+    assert failure.state is EventState.SUPERSEDED
+
+
+@pytest.mark.law(5, 9)
+def test_an_event_waits_until_saleor_must_have_read_the_answer_to_its_request() -> None:
+    read_by = NOON + timedelta(seconds=1)
+    refund = an_operation(Kind.REFUND, State.SUCCESS, psp_reference="refund-1", answer_awaited_until=read_by)
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, refund)
+    told = event(EventState.WAITING, None)
+    told.operation_id = refund.id
+    aggregate.events.append(told)
+    early = EventDue(1, NOON).decide(aggregate)
+    assert (early.event, early.awaited, told.next_attempt_at) == (None, None, read_by)
+    assert EventDue(1, read_by).decide(aggregate).awaited is not None

@@ -8,8 +8,8 @@ import pytest
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import CloseReason, Flow, Kind, Mode, State
 from app.rules.decisions.gateway_call import CallReturned
-from gateway_client.models import read_record
-from tests.payments.aggregates import ORDER, POS, an_aggregate, an_operation, decision_context
+from gateway_client.models import Checkout, read_record
+from tests.payments.aggregates import NOON, ORDER, POS, an_aggregate, an_operation, decision_context
 from tests.payments.fake_gateway import operation as operation_record
 from tests.payments.fake_gateway import payment
 
@@ -66,3 +66,13 @@ def test_a_page_that_was_answered_with_a_record_has_no_link_and_is_closed() -> N
     answer(aggregate, aggregate.create, payment(ORDER, "init", "100.00"))
     assert (aggregate.create.state, aggregate.create.inferred) == (State.FAILURE, True)
     assert [operation.close_reason for operation in aggregate.operations[1:]] == [CloseReason.LINK_LOST]
+
+
+@pytest.mark.law(12)
+def test_two_pages_that_were_begun_at_the_same_moment_know_of_each_other_once_one_is_open() -> None:
+    """Neither has seen the other begin, and whichever is paid must have the other closed."""
+    first, second = (an_aggregate(Flow.CHARGE, State.INTENT) for _ in range(2))
+    second.payment.id, second.payment.expires_at = 2, NOON
+    page = Checkout.from_form("https://gateway.example/form")
+    CallReturned(second.create.id or 0, page, decision_context()).decide(second, [first, second])
+    assert (first.payment.has_rivals, second.payment.has_rivals) == (True, True)

@@ -41,3 +41,16 @@ def test_a_reservation_can_be_settled_as_released_and_only_as_a_whole() -> None:
         OperationSettled(None, replace(released, amount=Decimal("99.99")), decision_context()).decide(aggregate)
     OperationSettled(None, released, decision_context()).decide(aggregate)
     assert [event.type for event in aggregate.events] == ["CANCEL_SUCCESS"]
+
+
+@pytest.mark.law(7)
+def test_a_charge_that_had_failed_can_be_settled_as_made_while_its_money_is_still_reserved() -> None:
+    capture = an_operation(Kind.CAPTURE, State.FAILURE, psp_reference="capture-1")
+    aggregate = an_aggregate(Flow.AUTHORIZATION, State.SUCCESS, capture)
+    made = Decision(State.SUCCESS, by="anna@shop.test", reason="seen in the portal")
+    OperationSettled(capture.id, made, decision_context()).decide(aggregate)
+    assert [event.type for event in aggregate.events] == ["CHARGE_SUCCESS"]
+    again = an_operation(Kind.CAPTURE, State.FAILURE, psp_reference="capture-2")
+    aggregate.operations.append(again)
+    with pytest.raises(RefusalError, match="by another operation"):
+        OperationSettled(again.id, made, decision_context()).decide(aggregate)

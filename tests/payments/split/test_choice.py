@@ -88,6 +88,9 @@ async def test_what_cannot_be_is_refused_when_it_is_chosen(sold: Shop, amounts: 
 async def test_a_payment_that_is_not_split_leaves_no_choice(paid_shop: Shop) -> None:
     with pytest.raises(RefusalError, match="not split"):
         await chosen(paid_shop, potter="1.00")
+    take_back = Change(lambda aggregate: clear_choice(aggregate, paid_shop.clock.now))
+    with pytest.raises(RefusalError, match="not split"):
+        await paid_shop.services.payments.record(ByOrder(paid_shop.order_id), take_back)
 
 
 async def test_what_was_refunded_elsewhere_may_have_been_somebody_elses(sold: Shop) -> None:
