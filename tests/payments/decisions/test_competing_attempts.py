@@ -100,4 +100,4 @@ def test_a_payment_whose_success_is_contradicted_counts_once() -> None:
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
     aggregate.create.contradicted = True
     counted = attempt_of(aggregate)
-    assert (counted.paid, counted.perhaps_paid, counted.covered) == (HUNDRED, 0, HUNDRED)
+    assert (counted.paid, counted.perhaps_paid, counted.covered) == (HUNDRED, Decimal(0), HUNDRED)
