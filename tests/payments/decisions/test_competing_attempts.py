@@ -9,13 +9,16 @@ from app.core.vocabulary import Flow, Mode, State
 from app.rules.decisions.competing_attempts import (
     attempt_of,
     flag_double_payment,
+    is_above_debt,
     refusal_code,
     state_double_payment,
 )
 from app.rules.problems import PAID_TWICE, find_problem, problem_text
 from app.rules.refusal import RefusalCode
+from saleor_app_sdk.events import TransactionProcessSession
 from saleor_app_sdk.transaction_source import TransactionSource
 from tests.payments.aggregates import HUNDRED, NOON, an_aggregate
+from tests.payments.shop import session_event, source_object
 
 
 def a_payment(to_pay: Decimal | None) -> Payment:
@@ -101,3 +104,12 @@ def test_a_payment_whose_success_is_contradicted_counts_once() -> None:
     aggregate.create.contradicted = True
     counted = attempt_of(aggregate)
     assert (counted.paid, counted.perhaps_paid, counted.covered) == (HUNDRED, Decimal(0), HUNDRED)
+
+
+@pytest.mark.law(12)
+@pytest.mark.parametrize(("asked", "above"), [("100.00", False), ("100.01", True)])
+def test_only_a_session_for_more_than_is_left_has_the_other_pages_compared(asked: str, *, above: bool) -> None:
+    """Every shopper who asks how it stands would otherwise wait for the locks of all payments of the same debt."""
+    total = {"gross": {"amount": HUNDRED, "currency": "UAH"}}
+    members = session_event("transaction", amount=asked, sourceObject=source_object(totalPrice=total))
+    assert is_above_debt(TransactionProcessSession.model_validate(members)) is above
