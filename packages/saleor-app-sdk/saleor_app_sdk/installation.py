@@ -29,7 +29,7 @@ class Installation(Protocol):
 
     @property
     def jwks(self) -> Mapping[str, Any] | None:
-        """The key set (JWKS) with which that Saleor signs."""
+        """The key set (JWKS) with which that Saleor signs, as it was stored: keys may have further members."""
 
     @property
     def jwks_fetched_at(self) -> datetime | None:

@@ -1,9 +1,14 @@
-"""The keys with which a Saleor signs (JWKS): fetched from its well-known address, and validated."""
+"""The keys with which a Saleor signs (JWKS): fetched from its well-known address, and validated.
+
+Saleor publishes one key. While it is replaced, a Saleor of several processes signs with both: those that have been
+restarted with the new one, the others with the old one, and each publishes its own. So a key that is no longer
+published is valid for ``OVERLAP`` more: longer than a deployment takes, and short for a key that has leaked.
+"""
 
 import asyncio
 import base64
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
@@ -19,6 +24,10 @@ from saleor_app_sdk.errors import KeysUnusableError
 
 MAX_BYTES = 64 * 1024
 MIN_MODULUS_BITS = 2048
+
+OVERLAP = timedelta(minutes=10)
+_MAX_REPLACED = 4
+_REPLACED_AT = "replaced_at"  # a member of a key that is kept although it is no longer published
 
 
 async def fetch_key_set(http: httpx2.AsyncClient, saleor_api_url: str, *, timeout: timedelta) -> dict[str, Any]:
@@ -72,12 +81,32 @@ def parse_key_set(document: object) -> dict[str, Any]:
     return {"keys": parsed}
 
 
-def find_key(jwks: Mapping[str, Any] | None, kid: str) -> RSAKey | None:
-    """Return the key with that id, or None."""
+def find_key(jwks: Mapping[str, Any] | None, kid: str, now: datetime) -> RSAKey | None:
+    """Return the key with that id; None if there is none, or if it was replaced longer than ``OVERLAP`` ago."""
     for key in (jwks or {}).get("keys", ()):
-        if key.get("kid") == kid:
+        if key.get("kid") == kid and _is_valid(key, now):
             return _import_key(key["n"], key["e"])
     return None
+
+
+def keep_replaced(jwks: Mapping[str, Any] | None, published: Mapping[str, Any], now: datetime) -> dict[str, Any]:
+    """Return the ``published`` keys, and after them those of ``jwks`` that they replace, for ``OVERLAP``.
+
+    That time counts from the first key set without the key; none that comes later prolongs it.
+    """
+    kids = {key["kid"] for key in published["keys"]}
+    replaced = [
+        {_REPLACED_AT: now.isoformat(), **key}
+        for key in (jwks or {}).get("keys", ())
+        if key.get("kid") not in kids and _is_valid(key, now)
+    ]
+    return {"keys": [*published["keys"], *replaced[:_MAX_REPLACED]]}
+
+
+def _is_valid(key: Mapping[str, Any], now: datetime) -> bool:
+    replaced_at = key.get(_REPLACED_AT)
+    # On both sides: a clock that was set back must not prolong it by hours.
+    return replaced_at is None or abs(now - datetime.fromisoformat(replaced_at)) < OVERLAP
 
 
 def _is_for_signatures(key: object) -> bool:

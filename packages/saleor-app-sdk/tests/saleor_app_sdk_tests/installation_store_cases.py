@@ -11,7 +11,7 @@ from saleor_app_sdk.pending_tokens import MAX_PENDING_TOKENS
 URL = "https://shop.example.com/graphql/"
 OTHER = "https://other.example.com/graphql/"
 TOKEN = "good"
-KEYS = {"keys": [{"kid": "first"}]}
+KEYS = {"keys": [{"kid": "first"}, {"kid": "before", "replaced_at": "2026-11-21T11:55:00+00:00"}]}
 
 
 async def install(store: InstallationStore, token: str = TOKEN, url: str = URL, **changed: Any) -> None:

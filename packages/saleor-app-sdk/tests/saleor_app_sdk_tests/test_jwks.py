@@ -1,5 +1,6 @@
 """What counts as a Saleor's key set."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -11,14 +12,15 @@ from saleor_app_sdk_tests.fake_saleor import b64, signing_key
 from saleor_app_sdk_tests.recordings import JWKS
 
 KEY = signing_key("first")
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
 def test_what_saleor_publishes() -> None:
     kid = JWKS["keys"][0]["kid"]
     kept = parse_key_set(JWKS)
-    assert find_key(kept, kid) is not None
-    assert find_key(kept, "another") is None
-    assert find_key(None, kid) is None
+    assert find_key(kept, kid, NOW) is not None
+    assert find_key(kept, "another", NOW) is None
+    assert find_key(None, kid, NOW) is None
 
 
 def test_only_what_is_needed_is_kept() -> None:

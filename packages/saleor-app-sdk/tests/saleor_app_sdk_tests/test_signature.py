@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import json
+from datetime import UTC, datetime
 
 import pytest
 
@@ -12,7 +13,7 @@ from saleor_app_sdk_tests.fake_saleor import b64, signing_key
 
 BODY = b'{"amount": 569.5}'
 KEY = signing_key("first")
-PUBLIC = find_key({"keys": [KEY.public]}, "first")
+PUBLIC = find_key({"keys": [KEY.public]}, "first", datetime.now(UTC))
 
 
 def refused(signature: str, body: bytes = BODY) -> str:
