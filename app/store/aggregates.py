@@ -16,7 +16,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.core import payment as core
 from app.core.payment import PaymentAggregate, row_id_of
-from app.core.vocabulary import EventState
+from app.core.vocabulary import EventState, Kind
 from app.store.columns import table_of
 from app.store.committed import LocalWorker, Reservation, claims_of
 from app.store.job_queue import Claim, JobQueue
@@ -32,7 +32,7 @@ POLLS = JobQueue(
     due=col(Operation.next_poll_at),
     tenant=col(Payment.account_id),
     payment=col(Operation.payment_id),
-    max_delay=timedelta(hours=25),  # disputes
+    rare=(col(Operation.kind) == Kind.DISPUTE, timedelta(hours=25)),
     trace=col(Operation.trace_id),
 )
 

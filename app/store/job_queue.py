@@ -4,8 +4,8 @@ A claim is a moment in the row: until then the job belongs to one worker, after 
 dies leaves nothing behind that would have to be cleaned up.
 
 Moments are by the clocks of the processes. A job that was postponed while a clock was ahead would sleep until then. No
-job is postponed for longer than its queue's ``max_delay``, so any that lies beyond is made due at once
-(``reset_far_future_jobs``).
+job is postponed for longer than its queue's ``max_delay``, or that of the ``rare`` jobs of it, so any that lies beyond
+is made due at once (``reset_far_future_jobs``).
 """
 
 from collections import Counter, defaultdict, deque
@@ -66,7 +66,8 @@ class JobQueue:
     ``name`` is what operators call it. ``payment``: where the tenant is a column of the payment, the column that refers
     to the payment. ``tenants``: the primary key of the tenants, where an index of the table begins with the tenant and
     goes on with ``due``. ``tries``: the column that counts attempts. ``trace``: the column of the trace that the job
-    continues. ``max_delay``: the longest for which a job is postponed.
+    continues. ``max_delay``: the longest for which a job is postponed; ``rare``: the jobs for which it is longer, and
+    how long: only these may sleep through a clock that was ahead by less than that.
     """
 
     name: str
@@ -80,6 +81,7 @@ class JobQueue:
     trace: Any = None
     ready: tuple[ColumnElement[bool], ...] = ()
     max_delay: timedelta = timedelta(hours=2)
+    rare: tuple[ColumnElement[bool], timedelta] | None = None
 
 
 class DueQueues:
@@ -155,7 +157,10 @@ async def reset_far_future_jobs(session: AsyncSession, work: JobQueue, now: date
 
     They were postponed by a clock that was ahead and has been set back since.
     """
-    beyond = (work.due.is_not(None), work.due > now + max(work.max_delay, lease))
+    beyond = [work.due.is_not(None), work.due > now + max(work.max_delay, lease)]
+    if work.rare is not None:
+        is_rare, max_delay = work.rare
+        beyond.append(~is_rare | (work.due > now + max(max_delay, lease)))
     theirs = select(work.row_id).where(*beyond).with_for_update(skip_locked=True).cte("theirs")
     moving: Any = update(work.table).where(work.row_id.in_(select(*theirs.c))).values({work.due: now})
     moving = moving.returning(work.row_id)

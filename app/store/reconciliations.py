@@ -38,7 +38,7 @@ RECONCILIATIONS = JobQueue(
     row_id=col(ReconciliationRun.id),
     due=col(ReconciliationRun.due_at),
     tenant=col(ReconciliationRun.installation_id),
-    max_delay=timedelta(hours=25),  # each night
+    rare=(col(ReconciliationRun.state) == RunState.PLANNED, timedelta(hours=25)),  # each night
 )
 _ENDED = (RunState.DONE, RunState.FAILED)
 

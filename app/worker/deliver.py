@@ -36,14 +36,15 @@ async def deliver(
 
     Concurrent deliveries are batched: their reads and writes by the repository, their requests by Saleor's client.
     """
+    window = services.schedule.answer_window
     due = None if written is None else find_ready_event(written, event_id)
     if due is None:
-        due = await services.payments.record(ByEvent(event_id), EventDue(event_id, services.now()))
+        due = await services.payments.record(ByEvent(event_id), EventDue(event_id, services.now(), window))
     payment_key = ById(row_id_of(due.aggregate.payment))
     if due.awaited is not None:
         await confirm_answer(services, saleor, due.awaited)
         # The event may have another reference now, or be due later.
-        due = await services.payments.record(payment_key, EventDue(event_id, services.now(), confirmed=True))
+        due = await services.payments.record(payment_key, EventDue(event_id, services.now(), window, confirmed=True))
     aggregate, responded = due.aggregate, True
     if due.event is not None:
         payment = aggregate.payment

@@ -276,13 +276,15 @@ def prepare_report(world: World, attempt: Attempt, event_id: int) -> Any:
     aggregate = attempt.aggregate
     assert aggregate is not None
     aggregate.event_by_id(event_id).attempts += 1
-    due = find_ready_event(aggregate, event_id) or _record(attempt, EventDue(event_id, world.now))
+    due = find_ready_event(aggregate, event_id) or _record(
+        attempt, EventDue(event_id, world.now, SCHEDULE.answer_window)
+    )
     if due.awaited is not None:
         read = HistoryRead(due.awaited, history_of(attempt.transaction.events), context_at(world))
         if _record(attempt, read).granted is not None:
             refused_with = request_grant(world, attempt)
             _record(attempt, RefundRerequested(due.awaited, context_at(world), refused_with))
-        due = _record(attempt, EventDue(event_id, world.now, confirmed=True))
+        due = _record(attempt, EventDue(event_id, world.now, SCHEDULE.answer_window, confirmed=True))
     attempt.store()
     return due.event
 

@@ -53,11 +53,13 @@ def find_ready_event(aggregate: PaymentAggregate, event_id: int) -> DueEvent | N
 class EventDue(Fact[DueEvent]):
     """An event is due. Returns it if it is still to be reported.
 
-    ``confirmed``: whether Saleor has read its operation's answer was asked just now.
+    ``answer_window``: how long Saleor may take to read an answer. ``confirmed``: whether it has read that of the
+    event's operation was asked just now.
     """
 
     event_id: int
     now: datetime
+    answer_window: timedelta
     confirmed: bool = False
 
     def decide(self, aggregate: PaymentAggregate) -> DueEvent:
@@ -71,9 +73,13 @@ class EventDue(Fact[DueEvent]):
         awaited = awaited_answer(aggregate, event)
         if awaited is None:
             return DueEvent(aggregate, event)
-        until = aggregate.operation_by_id(awaited.operation_id).answer_awaited_until
         if self.confirmed:
             return DueEvent(aggregate)
+        operation = aggregate.operation_by_id(awaited.operation_id)
+        until = operation.answer_awaited_until
+        if until is not None and until - self.now > 2 * self.answer_window:
+            # By a clock that was ahead: the answer would be awaited until that moment comes again.
+            operation.answer_awaited_until = until = self.now
         if until is not None and self.now < until:
             postpone(event, until)
             return DueEvent(aggregate)

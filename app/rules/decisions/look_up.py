@@ -73,6 +73,8 @@ class OrderLookedUp(Fact["tuple[PaymentAggregate, Operation] | None"]):
         is_known = has_problem(aggregate.payment, ADDRESS)
         operation.polls += self.scheduled
         operation.polled_at = context.now
+        # By a clock that was ahead: what follows from the passing of time would wait until that moment comes again.
+        operation.updated_at = min(operation.updated_at, context.now)
         if isinstance(records, GatewayError):
             report_to_staff(aggregate, records, context.now)
         elif not _is_behind(aggregate, records):

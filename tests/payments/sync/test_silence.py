@@ -7,6 +7,7 @@ import pytest
 from app.core.vocabulary import Kind, State
 from app.flows.on_demand import look_up_now
 from app.rules.problems import problem_text
+from app.worker.loop import Worker
 from integration_base_tests.loopback import HangUp, Reply, json_reply
 from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts
@@ -85,6 +86,25 @@ async def test_what_stays_silent_after_the_clock_has_jumped_has_failed_a_little_
     await paid_shop.pass_time(minutes=6)
     assert (await paid_shop.operation(Kind.REFUND)).state is State.UNKNOWN
     await paid_shop.pass_time(minutes=10)
+    refund = await paid_shop.operation(Kind.REFUND)
+    assert (refund.state, refund.inferred) == (State.FAILURE, True)
+
+
+@pytest.mark.fault("clock-back")
+@pytest.mark.parametrize("ahead", [timedelta(hours=3), timedelta(days=400)], ids=str)
+async def test_what_was_requested_while_the_clock_was_ahead_is_concluded_once_it_is_put_back(
+    paid_shop: Shop, ahead: timedelta
+) -> None:
+    """Its silence counts from now on: nobody waits until the wrong hour has come again, and nobody guesses sooner."""
+    paid_shop.clock.now += ahead
+    paid_shop.gateway.will_answer(HangUp())
+    await paid_shop.request_action("REFUND", "200.00", "one")
+    await paid_shop.pass_time(seconds=10)
+    paid_shop.clock.now -= ahead
+    await Worker(paid_shop.saleor).recover_from_clock_skew(paid_shop.services)
+    await paid_shop.pass_time(minutes=14)
+    assert (await paid_shop.operation(Kind.REFUND)).state is State.UNKNOWN
+    await paid_shop.pass_time(minutes=20)
     refund = await paid_shop.operation(Kind.REFUND)
     assert (refund.state, refund.inferred) == (State.FAILURE, True)
 
