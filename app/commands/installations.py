@@ -115,6 +115,10 @@ def move_installation(
         f"{moved.payments} payments, {moved.accounts} merchant accounts and {moved.channels} channels now belong to "
         f"{where.saleor_api_url}."
     )
+    for name in moved.renamed:
+        print_line(
+            f"A merchant account of the new address had a name that is taken at the old one: it is now {name!r}."
+        )
 
 
 def _to_json(each: OpenInstallation, accounts: int) -> dict[str, object]:

@@ -1,9 +1,15 @@
 """Names of merchant accounts: no two of one Saleor are the same to people."""
 
+from itertools import count
+
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from app.core.text import fit_text
 from app.store.tables import Installation, MerchantAccount
+
+_MAX_LENGTH = 100
+_MAX_STEM = _MAX_LENGTH - len(" (999)")
 
 
 async def find_namesake(
@@ -21,3 +27,23 @@ async def find_namesake(
     )
     others = (await session.exec(query.order_by(col(MerchantAccount.created_at), col(MerchantAccount.id)))).all()
     return next((other for other in others if other.name.casefold() == str(name).casefold()), None)
+
+
+async def rename_namesakes(session: AsyncSession, kept_id: int, renamed_id: int) -> tuple[str, ...]:
+    """Number the accounts of one Saleor that have the name of an account of another, which both become one store.
+
+    Return their new names. Nobody may name an account of either until this transaction ends.
+    """
+    query = select(MerchantAccount).where(col(MerchantAccount.installation_id).in_((kept_id, renamed_id)))
+    accounts = (await session.exec(query.order_by(col(MerchantAccount.created_at)))).all()
+    kept = {account.name.casefold() for account in accounts if account.installation_id == kept_id}
+    taken, renamed = {account.name.casefold() for account in accounts}, []
+    for account in accounts:
+        if account.installation_id == renamed_id and account.name.casefold() in kept:
+            stem = fit_text(account.name, _MAX_STEM)
+            names = (f"{stem} ({number})" for number in count(2))
+            account.name = next(name for name in names if name.casefold() not in taken)
+            taken.add(account.name.casefold())
+            renamed.append(account.name)
+    await session.flush()
+    return tuple(renamed)

@@ -11,6 +11,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.core.vocabulary import Kind
+from app.store.account_names import rename_namesakes
 from app.store.personal import BlindIndex, PersonalData
 from app.store.presence import retry_events_now
 from app.store.tables import (
@@ -44,11 +45,15 @@ class MoveRefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class MoveResult:
-    """How many rows of the old address now belong to the new one."""
+    """How many rows of the old address now belong to the new one.
+
+    ``renamed``: the new names of accounts of the new address that had the name of an account of the old one.
+    """
 
     payments: int
     accounts: int
     channels: int
+    renamed: tuple[str, ...] = ()
 
 
 async def move(
@@ -64,7 +69,12 @@ async def move(
     }
     old, new = rows[old_id], rows[new_id]
     await _check(session, old, new)
-    moved = MoveResult(*[await _count(session, table, old_id) for table in (Payment, MerchantAccount, ChannelRoute)])
+    moved = MoveResult(
+        payments=await _count(session, Payment, old_id),
+        accounts=await _count(session, MerchantAccount, old_id),
+        channels=await _count(session, ChannelRoute, old_id),
+        renamed=await rename_namesakes(session, old_id, new_id),
+    )
     await _reindex_emails(session, old_id, new_id, emails, personal)
     await _compare_attempts(session, old_id, new_id, now)
     known = select(DeletedCustomer.user_id).where(DeletedCustomer.installation_id == old_id)

@@ -73,12 +73,12 @@ async def installed_at(shop: Shop, address: str = NEW) -> OpenInstallation:
     return found
 
 
-async def an_account(shop: Shop, store: OpenInstallation, channel: str = "uah") -> None:
+async def an_account(shop: Shop, store: OpenInstallation, channel: str = "uah", name: str = "Anew") -> None:
     """Staff set the new address up as they did the old one."""
     account = await shop.services.accounts.add(
         NewAccount(
             installation_id=store.id,
-            name="Anew",
+            name=name,
             pos_id=shop.account.pos_id,
             base_url=shop.account.base_url,
             scheme_word="CPAY",
@@ -165,6 +165,24 @@ async def test_what_waits_for_saleor_is_told_at_the_new_address_at_once(shop: Sh
     await moved(shop, await installed_at(shop))
     await shop.work()
     assert shop.amounts == amounts(charged=TOTAL)
+
+
+@pytest.mark.parametrize("old_names", [["ANEW"], ["anew", "Anew (2)"]])
+async def test_accounts_of_one_name_are_told_apart_once_both_addresses_are_one_store(
+    shop: Shop, old_names: list[str]
+) -> None:
+    """No two accounts of a store have one name: commands and staff find an account by it."""
+    accounts, new = shop.services.accounts, await installed_at(shop)
+    await an_account(shop, new, "eur")
+    await accounts.change(shop.account.id, name=old_names[0])
+    for name in old_names[1:]:
+        await an_account(shop, shop.installation, "pln", name=name)
+    done = await moved(shop, new)
+    number = len(old_names) + 1
+    assert done.renamed == (f"Anew ({number})",)
+    assert sorted(each.name for each in await accounts.all(shop.installation.id)) == sorted(
+        [*old_names, f"Anew ({number})"]
+    )
 
 
 async def test_payments_of_both_addresses_are_found_by_e_mail(shop: Shop) -> None:
