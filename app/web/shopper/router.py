@@ -8,6 +8,7 @@ same response. What the gateway appends to the address when it sends a browser b
 
 import re
 from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -97,35 +98,58 @@ def create_shopper_router(
     shopper. `close_if_not_owed` is called before a page leads to the gateway's page; it returns True if nobody
     should pay there any more. Like `on_return` it should be quick and limit itself. `limits` admits requests.
     """
-    limited = [Depends(limits)]
-    router = APIRouter(include_in_schema=False, dependencies=limited, route_class=_PageRoute)
-    images = APIRouter(route_class=route_class_for(PageKind.IMAGE))
+    pages = _ShopperPages(find, on_return, close_if_not_owed)
+    router = APIRouter(include_in_schema=False, dependencies=[Depends(limits)], route_class=_PageRoute)
     files = APIRouter(route_class=route_class_for(PageKind.VERSIONED_FILE))
+    files.add_api_route("/pay/color/{color}.css", _stylesheet, methods=_READING)
+    images = APIRouter(route_class=route_class_for(PageKind.IMAGE))
+    images.add_api_route("/pay/{order_id}.svg", pages.svg, methods=_READING)
+    images.add_api_route("/pay/{order_id}.png", pages.png, methods=_READING)
+    router.include_router(files)
+    router.include_router(images)  # before the page, whose path would match these too
+    router.add_api_route("/pay/{order_id}", pages.pay, methods=_READING)
+    router.add_api_route("/pay/return/{order_id}", pages.show_return_page, methods=_READING)
+    router.add_api_route("/pay/return/{order_id}", _redirect_to_return_page, methods=["POST"])
+    router.add_api_route("/pay/{order_id}/", _redirect_to_payment, methods=[*_READING, "POST"])
+    router.add_api_route("/pay/return/{order_id}/", _redirect_from_slash, methods=[*_READING, "POST"])
+    return router
 
-    async def find_valid(request: Request, order_id: str) -> PaymentView | None:
-        view = await find(order_id) if _ORDER_ID.fullmatch(order_id) else None
-        if view is None or view.checkout_url is None or request.method == "HEAD":
-            return view
-        try:
-            closed = await close_if_not_owed(order_id)
-        except Exception as exc:  # noqa: BLE001 - whatever fails here, the shopper can pay
-            _log.error("open page not checked", payment=order_id, error=type(exc).__name__)
-            return view
-        return await find(order_id) if closed else view
 
-    async def refresh(request: Request, order_id: str, view: PaymentView | None) -> PaymentView | None:
-        if view is None or not view.state.is_open or request.method == "HEAD":
-            return view
-        try:
-            await on_return(order_id)
-        except Exception as exc:  # noqa: BLE001 - whatever fails here, the shopper gets the page
-            # Only its type: the message of an error deeper down may contain what no log should.
-            _log.error("return not followed up", payment=order_id, error=type(exc).__name__)
-            return view
-        return await find(order_id)
+@dataclass(frozen=True, slots=True)
+class _ShopperPages:
+    """The routes that show a payment; see ``create_shopper_router``."""
 
-    async def qr_image(request: Request, order_id: str, draw: Callable[[str], bytes], media_type: str) -> Response:
-        view = await find_valid(request, order_id)
+    find: FindPayment
+    on_return: OnReturn
+    close_if_not_owed: CloseIfNotOwed
+
+    async def pay(self, request: Request, order_id: str) -> Response:
+        view = await self._find_valid(request, order_id)
+        if view is not None and view.checkout_url is None:  # it may have been paid
+            view = await self._refresh(request, order_id, view)
+        if view is None:
+            return _not_found(request, order_id, "../")
+        page = pay_page(view, waited=_poll_count(request, "w"), polls=_poll_count(request, "n"))
+        qr = f"{view.order_id}.svg" if page.pay_at and fits_qr_code(page.pay_at) else ""
+        return _render(page, request, view.language, root="../", qr=qr, shop=view.shop)
+
+    async def show_return_page(self, request: Request, order_id: str) -> Response:
+        view = await self._refresh(request, order_id, await self._find_valid(request, order_id))
+        if view is None:
+            return _not_found(request, order_id, "../../")
+        page = return_page(view, _poll_count(request, "n"))
+        return _render(page, request, view.language, root="../../", shop=view.shop)
+
+    async def svg(self, request: Request, order_id: str) -> Response:
+        return await self._qr_image(request, order_id, qr_svg, "image/svg+xml")
+
+    async def png(self, request: Request, order_id: str) -> Response:
+        return await self._qr_image(request, order_id, qr_png, "image/png")
+
+    async def _qr_image(
+        self, request: Request, order_id: str, draw: Callable[[str], bytes], media_type: str
+    ) -> Response:
+        view = await self._find_valid(request, order_id)
         checkout = web_address(view.checkout_url) if view else None
         if checkout is None:
             return PlainTextResponse("nothing to pay here", 404)
@@ -133,56 +157,46 @@ def create_shopper_router(
             return PlainTextResponse("the address of the payment page is too long for a QR code", 404)
         return Response(draw(checkout), media_type=media_type)
 
-    @images.api_route("/pay/{order_id}.svg", methods=_READING)
-    async def svg(request: Request, order_id: str) -> Response:
-        return await qr_image(request, order_id, qr_svg, "image/svg+xml")
+    async def _find_valid(self, request: Request, order_id: str) -> PaymentView | None:
+        view = await self.find(order_id) if _ORDER_ID.fullmatch(order_id) else None
+        if view is None or view.checkout_url is None or request.method == "HEAD":
+            return view
+        try:
+            closed = await self.close_if_not_owed(order_id)
+        except Exception as exc:  # noqa: BLE001 - whatever fails here, the shopper can pay
+            _log.error("open page not checked", payment=order_id, error=type(exc).__name__)
+            return view
+        return await self.find(order_id) if closed else view
 
-    @images.api_route("/pay/{order_id}.png", methods=_READING)
-    async def png(request: Request, order_id: str) -> Response:
-        return await qr_image(request, order_id, qr_png, "image/png")
+    async def _refresh(self, request: Request, order_id: str, view: PaymentView | None) -> PaymentView | None:
+        if view is None or not view.state.is_open or request.method == "HEAD":
+            return view
+        try:
+            await self.on_return(order_id)
+        except Exception as exc:  # noqa: BLE001 - whatever fails here, the shopper gets the page
+            # Only its type: the message of an error deeper down may contain what no log should.
+            _log.error("return not followed up", payment=order_id, error=type(exc).__name__)
+            return view
+        return await self.find(order_id)
 
-    @files.api_route("/pay/color/{color}.css", methods=_READING)
-    async def stylesheet(color: str) -> Response:
-        if not _COLOR.fullmatch(color):
-            return PlainTextResponse("no such colour", 404)
-        return Response(render_stylesheet(f"#{color}"), media_type="text/css")
 
-    router.include_router(files)
-    router.include_router(images)  # before the page, whose path would match these too
+async def _stylesheet(color: str) -> Response:
+    if not _COLOR.fullmatch(color):
+        return PlainTextResponse("no such colour", 404)
+    return Response(render_stylesheet(f"#{color}"), media_type="text/css")
 
-    @router.api_route("/pay/{order_id}", methods=_READING)
-    async def pay(request: Request, order_id: str) -> Response:
-        view = await find_valid(request, order_id)
-        if view is not None and view.checkout_url is None:  # it may have been paid
-            view = await refresh(request, order_id, view)
-        if view is None:
-            return _not_found(request, order_id, "../")
-        page = pay_page(view, waited=_poll_count(request, "w"), polls=_poll_count(request, "n"))
-        qr = f"{view.order_id}.svg" if page.pay_at and fits_qr_code(page.pay_at) else ""
-        return _render(page, request, view.language, root="../", qr=qr, shop=view.shop)
 
-    @router.api_route("/pay/return/{order_id}", methods=_READING)
-    async def show_return_page(request: Request, order_id: str) -> Response:
-        view = await refresh(request, order_id, await find_valid(request, order_id))
-        if view is None:
-            return _not_found(request, order_id, "../../")
-        page = return_page(view, _poll_count(request, "n"))
-        return _render(page, request, view.language, root="../../", shop=view.shop)
+async def _redirect_to_return_page(request: Request, order_id: str) -> Response:
+    """Redirect a browser that was sent back by POST to GET, so that reloading the page does not resend a form."""
+    return _redirect_to_page(request, order_id, "../../")
 
-    @router.post("/pay/return/{order_id}")
-    async def redirect_to_return_page(request: Request, order_id: str) -> Response:
-        """Redirect a browser that was sent back by POST to GET, so that reloading the page does not resend a form."""
-        return _redirect_to_page(request, order_id, "../../")
 
-    @router.api_route("/pay/{order_id}/", methods=[*_READING, "POST"])
-    async def redirect_to_payment(request: Request, order_id: str) -> Response:
-        return _redirect_to_page(request, order_id, "../../", above="../")
+async def _redirect_to_payment(request: Request, order_id: str) -> Response:
+    return _redirect_to_page(request, order_id, "../../", above="../")
 
-    @router.api_route("/pay/return/{order_id}/", methods=[*_READING, "POST"])
-    async def redirect_from_slash(request: Request, order_id: str) -> Response:
-        return _redirect_to_page(request, order_id, "../../../", above="../")
 
-    return router
+async def _redirect_from_slash(request: Request, order_id: str) -> Response:
+    return _redirect_to_page(request, order_id, "../../../", above="../")
 
 
 def _redirect_to_page(request: Request, order_id: str, root: str, *, above: str = "") -> Response:
