@@ -8,19 +8,45 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import func, or_, update
+from sqlalchemy import func, or_, text, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.core.alerts import AlertKind
 from app.core.notification import OutcomeCode
 from app.core.vocabulary import EventState
-from app.store.tables import MerchantAccount, Notification, Payment, SaleorEvent
+from app.store.problems import OPEN
+from app.store.tables import (
+    Discrepancy,
+    DiscrepancyState,
+    MerchantAccount,
+    Notification,
+    Payment,
+    Problem,
+    ReconciliationRun,
+    RunState,
+    SaleorEvent,
+    TurnedAway,
+)
+from app.store.tables.reconciliation import UNSETTLED
 
 _MOST_IDS = 500  # of a statement
 
+_UNKNOWN_ORDER = (col(Discrepancy.payment_id).is_(None), text(f"discrepancy.{UNSETTLED}"))
+_ENDED = (RunState.DONE, RunState.FAILED)
+
 MAX_COUNTED = 1000
 """The most undelivered events that are counted: they all wait for the same thing."""
+
+
+@dataclass(frozen=True, slots=True)
+class CountedProblems:
+    """How many payments of one account have an open problem of one kind; the oldest was raised at ``since``."""
+
+    kind: AlertKind
+    account_id: str
+    count: int
+    since: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +68,15 @@ class Undelivered:
     last_error: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class UnknownOrders:
+    """How many orders in the gateway's books have no payment of ours; the first was found at ``since``."""
+
+    account_id: str
+    count: int
+    since: datetime
+
+
 async def rows_of_each(session: AsyncSession, *queries: Any) -> list[Sequence[Any]]:
     """Return the rows of each query. One statement finds out which have any; only those are run.
 
@@ -55,6 +90,22 @@ async def accounts_of(session: AsyncSession, installation_id: int) -> Sequence[M
     """Return a store's merchant accounts."""
     query = select(MerchantAccount).where(MerchantAccount.installation_id == installation_id)
     return (await session.exec(query)).all()
+
+
+def problem_counts(installation_id: int) -> Any:
+    """Return the query of ``CountedProblems``: how many payments of a store have open ones, by kind and account."""
+    by = (col(Problem.kind), col(Problem.account_id))
+    return (
+        select(*by, func.count(func.distinct(Problem.payment_id)), func.min(col(Problem.raised_at)))
+        .where(Problem.installation_id == installation_id, *OPEN)
+        .group_by(*by)
+    )
+
+
+async def count_open_problems(session: AsyncSession) -> dict[AlertKind, int]:
+    """Return how many problems of each kind are open, in all stores."""
+    query = select(Problem.kind, func.count()).where(*OPEN).group_by(col(Problem.kind))
+    return {AlertKind(kind): count for kind, count in (await session.exec(query)).all()}
 
 
 def troubled_notification_counts(account_ids: Collection[str], *, failing_since: datetime) -> Any:
@@ -122,6 +173,65 @@ def undelivered(events: Sequence[Any]) -> Undelivered | None:
         return None
     last_error = next((event.last_error for event in events if event.last_error), None)
     return Undelivered(len(events), min(event.created_at for event in events), last_error)
+
+
+def unknown_order_counts(account_ids: Collection[str]) -> Any:
+    """Return the query of ``UnknownOrders``: those paid at these accounts' points of sale without a payment of ours."""
+    return (
+        select(Discrepancy.account_id, func.count(), func.min(Discrepancy.found_at))
+        .where(col(Discrepancy.account_id).in_(account_ids), *_UNKNOWN_ORDER)
+        .group_by(col(Discrepancy.account_id))
+    )
+
+
+async def mark_unknown_orders_seen(session: AsyncSession, account_ids: Collection[str], now: datetime) -> int:
+    """Record that a person has looked at these orders; return how many there were."""
+    theirs = (col(Discrepancy.account_id).in_(account_ids), *_UNKNOWN_ORDER)
+    ended = update(Discrepancy).where(*theirs).values(state=DiscrepancyState.ENDED, changed_at=now)
+    result: Any = await session.exec(ended)
+    return int(result.rowcount)
+
+
+def failed_comparisons(account_ids: Collection[str]) -> Any:
+    """Return the query of each account's last nightly comparison that has ended, where it has failed."""
+    newest = (
+        select(func.max(ReconciliationRun.id))
+        .where(
+            col(ReconciliationRun.account_id).in_(account_ids),
+            col(ReconciliationRun.state).in_(_ENDED),
+            col(ReconciliationRun.chosen).is_(False),
+        )
+        .group_by(col(ReconciliationRun.account_id))
+    )
+    return select(ReconciliationRun).where(
+        col(ReconciliationRun.id).in_(newest), ReconciliationRun.state == RunState.FAILED
+    )
+
+
+async def count_failed_comparisons(session: AsyncSession) -> int:
+    """Return the number of accounts, of all stores, whose last nightly comparison that has ended has failed."""
+    last_state = (
+        select(ReconciliationRun.state)
+        .where(
+            col(ReconciliationRun.account_id) == col(MerchantAccount.id),
+            col(ReconciliationRun.state).in_(_ENDED),
+            col(ReconciliationRun.chosen).is_(False),
+        )
+        .order_by(col(ReconciliationRun.id).desc())
+        .limit(1)
+        .scalar_subquery()
+    )
+    query = select(func.count()).select_from(MerchantAccount).where(last_state == RunState.FAILED)
+    return (await session.exec(query)).one()
+
+
+def refused_requests(installation_id: int, *, since: datetime) -> Any:
+    """Return the query of what was refused in a store since then, and of all that staff have acknowledged."""
+    query = select(TurnedAway).where(
+        TurnedAway.installation_id == installation_id,
+        or_(col(TurnedAway.last_at) >= since, col(TurnedAway.acknowledged_at).is_not(None)),
+    )
+    return query.order_by(col(TurnedAway.channel), col(TurnedAway.day))
 
 
 async def refused_event_ids(

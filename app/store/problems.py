@@ -1,4 +1,4 @@
-"""Problems in the database: read with their payments, found by kind, and counted; and those reported to Saleor.
+"""Problems in the database: found by kind, and read with their payments; and those reported to Saleor.
 
 Each query of a payment's problems reads an index of open problems only (``tables.Problem``). So a store with a million
 payments is queried as quickly as one with a thousand; only the number of open problems matters.
@@ -8,11 +8,10 @@ next.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import delete, exists, func, tuple_, update
+from sqlalchemy import delete, exists, tuple_, update
 from sqlalchemy.orm import aliased
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
@@ -34,7 +33,9 @@ PROBLEMS = JobQueue(
 )
 """Stores whose reported problems are due to be compared with the current ones."""
 
-_OPEN = (col(Problem.acknowledged_at).is_(None), col(Problem.ended_at).is_(None))
+OPEN = (col(Problem.acknowledged_at).is_(None), col(Problem.ended_at).is_(None))
+"""The conditions of an open problem."""
+
 _earlier = aliased(Problem)
 # A payment with several open problems of one kind is listed by the first of them.
 _FIRST_OF_ITS_KIND = ~exists().where(
@@ -46,22 +47,12 @@ _FIRST_OF_ITS_KIND = ~exists().where(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class CountedProblems:
-    """How many payments of one account have an open problem of one kind; the oldest was raised at ``since``."""
-
-    kind: AlertKind
-    account_id: str
-    count: int
-    since: datetime
-
-
 async def payment_ids_with_problem(
     session: AsyncSession, installation_id: int, account_id: str, kinds: Collection[AlertKind]
 ) -> Sequence[int]:
     """Return the row ids of an account's payments that have an open problem of one of these kinds."""
     theirs = (Problem.installation_id == installation_id, Problem.account_id == account_id)
-    query = select(Problem.payment_id).where(*theirs, col(Problem.kind).in_(kinds), *_OPEN).distinct()
+    query = select(Problem.payment_id).where(*theirs, col(Problem.kind).in_(kinds), *OPEN).distinct()
     return [payment_id for payment_id in (await session.exec(query)).all() if payment_id is not None]
 
 
@@ -77,22 +68,12 @@ async def mismatches_of_payments(
             Problem.account_id == account.id,
             Problem.kind == AlertKind.MISMATCH,
             Operation.kind == Kind.CREATE,
-            *_OPEN,
+            *OPEN,
         )
         .order_by(col(Problem.raised_at).desc())
         .limit(most)
     )
     return (await session.exec(query)).all()
-
-
-def problem_counts(installation_id: int) -> Any:
-    """Return the query of ``CountedProblems``: how many payments of a store have open ones, by kind and account."""
-    by = (col(Problem.kind), col(Problem.account_id))
-    return (
-        select(*by, func.count(func.distinct(Problem.payment_id)), func.min(col(Problem.raised_at)))
-        .where(Problem.installation_id == installation_id, *_OPEN)
-        .group_by(*by)
-    )
 
 
 async def payments_with_problem(
@@ -113,7 +94,7 @@ async def payments_with_problem(
         ALONE.add_columns(col(Problem.raised_at))
         .order_by(None)
         .join(Problem, col(Problem.payment_id) == col(Payment.id))
-        .where(Problem.installation_id == installation_id, Problem.kind == kind, *_OPEN, _FIRST_OF_ITS_KIND)
+        .where(Problem.installation_id == installation_id, Problem.kind == kind, *OPEN, _FIRST_OF_ITS_KIND)
     )
     if after is not None:
         query = query.where(tuple_(*order) < after)
@@ -123,12 +104,6 @@ async def payments_with_problem(
     payments = [PAYMENTS.read(row[:-1]) for row in rows]
     await load_problems(session, payments)
     return [(payment, row[-1]) for payment, row in zip(payments, rows, strict=True)]
-
-
-async def count_open_problems(session: AsyncSession) -> dict[AlertKind, int]:
-    """Return how many problems of each kind are open, in all stores."""
-    query = select(Problem.kind, func.count()).where(*_OPEN).group_by(col(Problem.kind))
-    return {AlertKind(kind): count for kind, count in (await session.exec(query)).all()}
 
 
 async def reported_keys(session: AsyncSession, installation_id: int, app_id: str) -> set[str]:

@@ -80,15 +80,6 @@ def _insertion(session: AsyncSession, key: tuple[int, str, str, date], at: datet
     return insert(TurnedAway).values(values.model_dump()).on_conflict_do_nothing()
 
 
-def refused_requests(installation_id: int, *, since: datetime) -> Any:
-    """Return the query of what was refused in a store since then, and of all that staff have acknowledged."""
-    query = select(TurnedAway).where(
-        TurnedAway.installation_id == installation_id,
-        or_(col(TurnedAway.last_at) >= since, col(TurnedAway.acknowledged_at).is_not(None)),
-    )
-    return query.order_by(col(TurnedAway.channel), col(TurnedAway.day))
-
-
 async def stores_that_refuse(
     session: AsyncSession, *, since: datetime, refusals: int, ignored: Collection[str], most: int
 ) -> Sequence[int]:

@@ -13,8 +13,9 @@ from app.core import payment as core
 from app.core.alerts import AlertKind
 from app.core.payment import PaymentAggregate, row_id_of
 from app.store.aggregates import ById
+from app.store.attention import CountedProblems, problem_counts
 from app.store.database import Database
-from app.store.problems import CountedProblems, payment_ids_with_problem, payments_with_problem, problem_counts
+from app.store.problems import payment_ids_with_problem, payments_with_problem
 from app.store.repository import PaymentRepository
 from app.store.search import PaymentFilter, payments_page
 from app.store.tables import MerchantAccount, Problem

@@ -9,8 +9,13 @@ from app.rules.decisions.manual_resolution import Decision, OperationSettled, Pr
 from app.rules.refusal import RefusalCode, RefusalError
 from app.services import Services
 from app.store.aggregates import ByOrder
-from app.store.attention import accounts_of, clear_trouble, refused_event_ids, undelivered_events
-from app.store.reconciliations import mark_unknown_orders_seen
+from app.store.attention import (
+    accounts_of,
+    clear_trouble,
+    mark_unknown_orders_seen,
+    refused_event_ids,
+    undelivered_events,
+)
 from app.store.repository import PaymentNotFoundError
 from app.store.turned_away import acknowledge_reasons
 

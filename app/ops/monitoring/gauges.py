@@ -22,13 +22,14 @@ from app.core.alerts import PROBLEM_KINDS, AlertKind
 from app.core.vocabulary import State
 from app.reports.alerts.turned_away import count_closed_channels
 from app.store.aggregates import ATTEMPTS, ORDERS, POLLS
+from app.store.attention import count_failed_comparisons, count_open_problems
 from app.store.database import Database, begin_in_background
 from app.store.inbox import NOTIFICATIONS
 from app.store.job_queue import JobQueue
 from app.store.outbox import EVENTS
 from app.store.presence import CHECKS
-from app.store.problems import PROBLEMS, count_open_problems
-from app.store.reconciliations import RECONCILIATIONS, count_failed_comparisons
+from app.store.problems import PROBLEMS
+from app.store.reconciliations import RECONCILIATIONS
 from app.store.retention import RETENTION
 from app.store.summed_days import DAYS
 from app.store.tables import Notification, Operation, SaleorEvent

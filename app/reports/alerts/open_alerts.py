@@ -6,22 +6,26 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from app.core.alerts import ACCOUNT_ALERTS, NOTIFICATION_ALERTS, PAYMENT_ALERTS, AlertKind
-from app.reports.alerts.turned_away import ClosedChannel, closed_channels, recently_refused
+from app.reports.alerts.turned_away import WINDOW, ClosedChannel, closed_channels
 from app.rules.stored_issues import stored_message
 from app.services import Services
 from app.store.attention import (
     MAX_COUNTED,
+    CountedProblems,
     TroubledNotifications,
     Undelivered,
+    UnknownOrders,
     accounts_of,
+    failed_comparisons,
+    problem_counts,
+    refused_requests,
     rows_of_each,
     troubled_notification_counts,
     undelivered,
     undelivered_events,
+    unknown_order_counts,
 )
 from app.store.installations import OpenInstallation
-from app.store.problems import CountedProblems, problem_counts
-from app.store.reconciliations import UnknownOrders, failed_comparisons, unknown_order_counts
 from app.store.tables import MerchantAccount, ReconciliationRun
 from app.store.vault import VaultError
 
@@ -76,9 +80,9 @@ async def find_open_alerts(services: Services, installation: OpenInstallation) -
             undelivered_events(installation.id, before=now - PATIENCE),
             unknown_order_counts(accounts),
             failed_comparisons(accounts),
-            recently_refused(installation.id, now),
+            refused_requests(installation.id, since=now - WINDOW),
         )
-        closed = await closed_channels(session, installation.id, refused, now)
+        closed = await closed_channels(session, installation.id, refused, now) if refused else ()
     waiting = undelivered(events)
     found = [
         *_sealed_account_alerts(services, rows),

@@ -9,14 +9,14 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.i18n.messages import Joined, LazyMessage
 from app.rules.refusal import GATEWAY_REFUSALS, RefusalCode
+from app.store.attention import refused_requests
 from app.store.tables import TurnedAway
-from app.store.turned_away import ALL_CHANNELS, RECENT, last_got_through, refused_requests, stores_that_refuse
+from app.store.turned_away import ALL_CHANNELS, RECENT, last_got_through, stores_that_refuse
 
 WINDOW = timedelta(hours=24)
 _MAX_STORES = 100  # whose channels are counted: more than that is one cause for all
@@ -44,21 +44,16 @@ class ClosedChannel:
     detail: LazyMessage
 
 
-def recently_refused(installation_id: int, now: datetime) -> Any:
-    """Return the query of the rows that ``closed_channels`` needs."""
-    return refused_requests(installation_id, since=now - WINDOW)
-
-
 async def find_closed_channels(session: AsyncSession, installation_id: int, now: datetime) -> list[ClosedChannel]:
     """Return the channels of a store in which shoppers are turned away and none gets through."""
-    refused = (await session.exec(recently_refused(installation_id, now))).all()
+    refused = (await session.exec(refused_requests(installation_id, since=now - WINDOW))).all()
     return await closed_channels(session, installation_id, refused, now)
 
 
 async def closed_channels(
     session: AsyncSession, installation_id: int, refused: Sequence[TurnedAway], now: datetime
 ) -> list[ClosedChannel]:
-    """Return the same of rows that were read already (``recently_refused``); a query for each channel in them."""
+    """Return the same of the rows of the last ``WINDOW`` (``refused_requests``); a query for each channel in them."""
     by_channel: defaultdict[str, list[TurnedAway]] = defaultdict(list)
     for row in refused:
         if row.code not in _NOT_TURNED_AWAY:

@@ -11,7 +11,8 @@ from app.flows.reconciliation.progress import Progress
 from app.flows.reconciliation.run import FIRST_RUN_REACH, reconcile
 from app.flows.reconciliation.spool import open_spool
 from app.i18n.messages import LazyMessage
-from app.store.reconciliations import count_failed_comparisons, next_time, plan_run
+from app.store.attention import count_failed_comparisons
+from app.store.reconciliations import next_time, plan_run
 from app.store.tables import RunState, Source
 from gateway_client.sandbox.scripting import FaultRule
 from tests.payments.fake_saleor import amounts
