@@ -17,6 +17,7 @@ MOVED: Mapping[str, str] = {
     "app.connection_failures": "integration_base.connection_failures",
     "app.connection_remedies": "app.rules.connection_remedies",
     "app.dashboard": "app.web.dashboard",
+    "app.dashboard.navigation": "app.web.dashboard.renderer",
     "app.dashboard.payments.payment_view": "app.web.dashboard.payments.page",
     "app.dashboard.payments.refunds": "app.web.dashboard.payments.page",
     "app.db": "app.store",
@@ -70,6 +71,7 @@ MOVED: Mapping[str, str] = {
     "app.validation": "app.i18n.validation",
 }
 """Where each module and what is below it is now. The longest name that fits counts."""
+_OF_THE_APP = "app."
 _DIVIDED = "app.payments"
 """What was below it is in several rooms."""
 
@@ -91,8 +93,11 @@ class MovedModuleFinder(MetaPathFinder, Loader):
     """
 
     def find_spec(self, name: str, *_: object) -> ModuleSpec | None:
-        """Return a spec for the old name of a module that has moved."""
-        has_moved = name == _DIVIDED or new_name_of(name) is not None
+        """Return a spec for the old name of a module that has moved.
+
+        Others than the app's are dismissed first: libraries try to import what is not installed, some at each request.
+        """
+        has_moved = name.startswith(_OF_THE_APP) and (name == _DIVIDED or new_name_of(name) is not None)
         return ModuleSpec(name, self, is_package=True) if has_moved else None
 
     def exec_module(self, module: ModuleType) -> None:

@@ -19,6 +19,7 @@ from app.moved_names import MOVED, new_name_of
         ("app.exact_json", "integration_base.exact_json", "loads"),
         ("app.db.tables.payments", "app.store.tables.payments", "Payment"),
         ("app.db.claim_on_write", "app.store.committed", "claims_of"),
+        ("app.dashboard.navigation", "app.web.dashboard.renderer", "visible_places"),
         ("app.dashboard.payments.refunds", "app.web.dashboard.payments.page", "refund_rows"),
         ("app.payments.decisions.earlier_report", "app.rules.decisions.delivery", "FoundInHistory"),
         ("app.payments.core.mapper", "app.rules.mapper", "Transition"),

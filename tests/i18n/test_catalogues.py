@@ -49,7 +49,7 @@ def places(catalogue: Catalog) -> dict[str, set[str]]:
 
 def test_the_messages_are_found_wherever_they_are_said(template: Catalog) -> None:
     found = places(template)
-    assert found["Payments"] >= {"app/web/dashboard/navigation.py", "app/web/dashboard/templates/payments/list.html"}
+    assert found["Payments"] >= {"app/web/dashboard/renderer.py", "app/web/dashboard/templates/payments/list.html"}
     assert found["QR code of the payment page"] >= {"app/web/shopper/templates/page.html"}
     assert found["Payment received"] == {"app/web/shopper/page.py"}
     assert found["Insufficient funds"] == {"packages/gateway-client/gateway_client/statuses.py"}

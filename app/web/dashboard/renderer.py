@@ -1,14 +1,14 @@
-"""Renders parts of pages from templates, in the reader's language."""
+"""Renders parts of pages from templates, in the reader's language, below the places that the reader may enter."""
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from fastapi.responses import HTMLResponse
 
-from app.store.installations import OpenInstallation
-from app.web.dashboard.navigation import ATTENTION, Place, visible_places
-from app.web.dashboard.staff import Staff
+from app.i18n.messages import gettext_noop
+from app.reports.alerts.open_alerts import count_tasks, find_open_alerts
+from app.services import Services
+from app.web.dashboard.staff import HANDLE_PAYMENTS, MANAGE_APPS, Staff
 from app.web.templates import Templates
 
 TEMPLATES = Templates(Path(__file__).parent / "templates")
@@ -17,14 +17,38 @@ THEMES = {"light", "dark"}
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """A place in the navigation: its path below the app's, its name in English, and the permissions that it needs."""
+
+    path: str
+    name: str
+    permissions: frozenset[str]
+
+
+OVERVIEW = Place("/", gettext_noop("Overview"), frozenset({HANDLE_PAYMENTS}))
+PAYMENTS = Place("/payments", gettext_noop("Payments"), frozenset({HANDLE_PAYMENTS}))
+MONEY = Place("/money", gettext_noop("Money"), frozenset({HANDLE_PAYMENTS}))
+PAYOUTS = Place("/payouts", gettext_noop("Payouts"), frozenset({HANDLE_PAYMENTS}))
+ATTENTION = Place("/attention", gettext_noop("Needs attention"), frozenset({HANDLE_PAYMENTS}))
+BALANCES = Place("/balances", gettext_noop("Balances"), frozenset({HANDLE_PAYMENTS}))
+SET_UP = Place("/set-up", gettext_noop("Set up"), frozenset({HANDLE_PAYMENTS, MANAGE_APPS}))
+_PLACES = (OVERVIEW, PAYMENTS, MONEY, BALANCES, PAYOUTS, ATTENTION, SET_UP)
+
+
+def visible_places(staff: Staff) -> tuple[Place, ...]:
+    """Return the places that this person may enter, in display order."""
+    return tuple(place for place in _PLACES if staff.permissions >= place.permissions)
+
+
+@dataclass(frozen=True, slots=True)
 class Renderer:
     """Renders parts. ``base`` is the path below which browsers reach the app, without a trailing slash.
 
-    ``count_tasks`` returns the number of open tasks of a store: now, after what the request has done.
+    The number of open tasks in the navigation is counted when a part is rendered: after what the request has done.
     """
 
+    services: Services
     app_name: str
-    count_tasks: Callable[[OpenInstallation], Awaitable[int]]
     base: str = ""
 
     async def part(
@@ -34,7 +58,9 @@ class Renderer:
 
         ``at`` is the path of the page that shows the same content, when it is not the requested one.
         """
-        open_tasks = {} if here is None else {ATTENTION: await self.count_tasks(staff.installation)}
+        open_tasks = {}
+        if here is not None:
+            open_tasks[ATTENTION] = count_tasks(await find_open_alerts(self.services, staff.installation))
         html = TEMPLATES.render(
             template,
             staff.translation,

@@ -8,19 +8,16 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse
 
 from app.ops.doctor.deployment import Deployment
-from app.reports.alerts.open_alerts import count_tasks, find_open_alerts
 from app.services import Services
-from app.store.installations import OpenInstallation
 from app.web.dashboard.attention.routes import AttentionParts
 from app.web.dashboard.gateway.balances import BalanceParts
 from app.web.dashboard.gateway.register import RegisterParts
 from app.web.dashboard.money.routes import MoneyParts
-from app.web.dashboard.navigation import SET_UP
 from app.web.dashboard.overview.routes import OverviewParts
 from app.web.dashboard.payments.list_routes import PaymentListParts
 from app.web.dashboard.payments.routes import PaymentParts
 from app.web.dashboard.payouts.routes import PayoutParts
-from app.web.dashboard.renderer import Renderer
+from app.web.dashboard.renderer import SET_UP, Renderer
 from app.web.dashboard.set_up.routes import SetUpParts
 from app.web.dashboard.staff import HANDLE_PAYMENTS, MANAGE_APPS, AnyStaff, guard
 from saleor_app_sdk.dashboard_token import DashboardTokens
@@ -46,10 +43,7 @@ def create_parts(
     client's address.
     """
 
-    async def count_open_tasks(installation: OpenInstallation) -> int:
-        return count_tasks(await find_open_alerts(services, installation))
-
-    renderer = Renderer(app_name, count_open_tasks, base)
+    renderer = Renderer(services, app_name, base)
     payment_list, payment = PaymentListParts(services, renderer), PaymentParts(services, renderer)
     overview = OverviewParts(services, renderer)
     set_up = SetUpParts(services, saleor, renderer, deployment, manifest_for)

@@ -22,8 +22,7 @@ from app.rules.refusal import RefusalError
 from app.services import Services
 from app.store.aggregates import find_by_order
 from app.web.dashboard.attention.page import AttentionQuery, read_sections, read_store_books_comparison
-from app.web.dashboard.navigation import ATTENTION
-from app.web.dashboard.renderer import Renderer
+from app.web.dashboard.renderer import ATTENTION, Renderer
 from app.web.dashboard.staff import AnyStaff, Staff, http_error
 
 log = structlog.get_logger(__name__)

@@ -11,8 +11,7 @@ from app.flows.accounts.balances import read_balances
 from app.flows.accounts.gateway_access import CONSEQUENCES
 from app.i18n.messages import gettext_noop
 from app.services import Services
-from app.web.dashboard.navigation import BALANCES, SET_UP
-from app.web.dashboard.renderer import Renderer
+from app.web.dashboard.renderer import BALANCES, SET_UP, Renderer
 from app.web.dashboard.staff import AnyStaff, Staff, http_error
 
 log = structlog.get_logger(__name__)

@@ -27,8 +27,7 @@ from app.reports.sheet import SheetError
 from app.services import Services
 from app.store.tables import MerchantAccount
 from app.web.dashboard.form import InvalidFieldsError, read_form_fields
-from app.web.dashboard.navigation import BALANCES, SET_UP
-from app.web.dashboard.renderer import Renderer
+from app.web.dashboard.renderer import BALANCES, SET_UP, Renderer
 from app.web.dashboard.sheet_response import NO_SPACE, style_of
 from app.web.dashboard.staff import AnyStaff, Staff, http_error
 from gateway_client.errors import GatewayError

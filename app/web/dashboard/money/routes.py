@@ -13,8 +13,7 @@ from app.services import Services
 from app.web.dashboard.form import read_form_fields
 from app.web.dashboard.money.page import load_money, read_page
 from app.web.dashboard.money.period import InvalidPeriodError, Period
-from app.web.dashboard.navigation import MONEY
-from app.web.dashboard.renderer import Renderer
+from app.web.dashboard.renderer import MONEY, Renderer
 from app.web.dashboard.sheet_response import sheet_response, style_of
 from app.web.dashboard.staff import AnyStaff, Staff, http_error
 

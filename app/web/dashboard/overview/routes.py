@@ -4,9 +4,8 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse
 
 from app.services import Services
-from app.web.dashboard.navigation import OVERVIEW, SET_UP
 from app.web.dashboard.overview.page import OverviewQuery, read_page
-from app.web.dashboard.renderer import Renderer
+from app.web.dashboard.renderer import OVERVIEW, SET_UP, Renderer
 from app.web.dashboard.staff import AnyStaff
 
 

@@ -10,10 +10,9 @@ from app.reports.payment_rows import payment_rows
 from app.reports.sheet import SheetForm
 from app.services import Services
 from app.web.dashboard.form import read_form_fields
-from app.web.dashboard.navigation import PAYMENTS
 from app.web.dashboard.payments.filter import Filter
 from app.web.dashboard.payments.listing import read_list, search_criteria
-from app.web.dashboard.renderer import Renderer
+from app.web.dashboard.renderer import PAYMENTS, Renderer
 from app.web.dashboard.sheet_response import sheet_response, style_of
 from app.web.dashboard.staff import AnyStaff, Staff, http_error
 

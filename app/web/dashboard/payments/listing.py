@@ -16,9 +16,9 @@ from app.rules.problems import problem_messages
 from app.services import Services
 from app.store.aggregates import find_payment_by_order, load_outlines
 from app.store.search import MAX_COUNTED, PaymentFilter, Sums, channels_of, payments_page, sum_payments
-from app.web.dashboard.navigation import ATTENTION
 from app.web.dashboard.payments.filter import Filter
 from app.web.dashboard.projects import test_ids
+from app.web.dashboard.renderer import ATTENTION
 
 PAGE_SIZE = 25
 

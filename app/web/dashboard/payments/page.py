@@ -44,9 +44,8 @@ from app.services import Services
 from app.store.aggregates import ByOrder, account_of
 from app.store.payouts import PayoutRecord, payout_of, payouts_for
 from app.store.tables import Payout
-from app.web.dashboard.navigation import PAYMENTS, PAYOUTS
 from app.web.dashboard.payments.actions import ChargeOffer, Flash, Offer, charge_offers, offers
-from app.web.dashboard.renderer import Renderer
+from app.web.dashboard.renderer import PAYMENTS, PAYOUTS, Renderer
 from app.web.dashboard.staff import Staff, http_error
 
 _NO_PAYMENT = gettext_noop("This store has no such payment.")

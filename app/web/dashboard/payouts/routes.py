@@ -28,7 +28,6 @@ from app.store.tables import MerchantAccount
 from app.store.vault import VaultError
 from app.web.client_address import client_address
 from app.web.dashboard.form import read_form_fields
-from app.web.dashboard.navigation import PAYOUTS
 from app.web.dashboard.payments.actions import Flash
 from app.web.dashboard.payments.page import PaymentRenderer
 from app.web.dashboard.payouts.page import (
@@ -40,7 +39,7 @@ from app.web.dashboard.payouts.page import (
     read_form,
     read_list,
 )
-from app.web.dashboard.renderer import Renderer
+from app.web.dashboard.renderer import PAYOUTS, Renderer
 from app.web.dashboard.sheet_response import sheet_response, style_of
 from app.web.dashboard.staff import AnyStaff, Staff, http_error
 from gateway_client.models import Sector

@@ -13,8 +13,7 @@ from app.core.vocabulary import Kind, State
 from app.i18n.messages import LazyMessage, gettext_noop
 from app.services import Services
 from app.store.tables import Operation, Payment
-from app.web.dashboard.navigation import SET_UP
-from app.web.dashboard.renderer import Renderer
+from app.web.dashboard.renderer import SET_UP, Renderer
 from app.web.dashboard.staff import Staff
 
 ACCOUNT, CHANNELS, TRIAL = "/set-up", "/set-up/channels", "/set-up/try"
