@@ -5,7 +5,8 @@ What is counted:
 - **files**: Python files of the app and of the packages beside it of which a function was entered. The test kit and the
   sandbox are not counted: they play the others' parts.
 - **functions**: the functions in those files that were entered, each once, however often it is called. Lambdas,
-  comprehensions and properties are functions; the bodies of modules and classes are not.
+  comprehensions and properties are functions; the bodies of modules and classes are not, nor what Python calls to find
+  a module: a library that looks for one that is not installed is no step of a payment.
 - **changes**: of file, for a reader who follows with a tracer and reads each function once: in the order in which the
   functions are entered for the first time, how often the next one is in another file than the one before.
 - **crossings**: of the program between files: how often a function of ours enters one of another file of ours, also by
@@ -34,6 +35,7 @@ from tests.sources import HOUSES, name_of
 _HOUSES = tuple(f"{house}/" for house in HOUSES)
 _PLAYED = (f"{SALEOR_APP_SDK}/testing/", f"{GATEWAY_CLIENT}/sandbox/")
 _LOAD = re.compile(r"\bFROM operation\b.*\bWHERE operation\.payment_id\b", re.DOTALL)
+_IMPORT_SYSTEM = "<frozen importlib."
 _OPTIMIZED_AND_NEW_LOCALS = 0x1 | 0x2  # what bodies of modules and classes are not
 
 
@@ -74,7 +76,7 @@ class _Profiler:
 
     def __call__(self, frame: FrameType, what: str, _of: Any) -> None:
         code = frame.f_code
-        if what != "call" or not _is_ours(code):
+        if what != "call" or not _is_ours(code) or _is_called_by_an_import(frame):
             return
         if frame not in self._entered:
             self._entered.add(frame)
@@ -92,6 +94,10 @@ def _is_ours(code: CodeType) -> bool:
         and not code.co_filename.startswith(_PLAYED)
         and code.co_flags & _OPTIMIZED_AND_NEW_LOCALS == _OPTIMIZED_AND_NEW_LOCALS
     )
+
+
+def _is_called_by_an_import(frame: FrameType) -> bool:
+    return frame.f_back is not None and frame.f_back.f_code.co_filename.startswith(_IMPORT_SYSTEM)
 
 
 def _caller(frame: FrameType) -> str | None:
