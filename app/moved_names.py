@@ -26,6 +26,7 @@ MOVED: Mapping[str, str] = {
     "app.exact_json": "integration_base.exact_json",
     "app.framing": "app.web.framing",
     "app.gateway": "gateway_client",
+    "app.gateway.models.checkout": "gateway_client.models.payments",
     "app.logs": "app.ops.logs",
     "app.monitoring": "app.ops.monitoring",
     "app.outbound": "integration_base.outbound",

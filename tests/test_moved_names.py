@@ -13,6 +13,7 @@ from app.moved_names import MOVED, new_name_of
     [
         ("app.gateway", "gateway_client", "GatewayClient"),
         ("app.gateway.signature", "gateway_client.signature", "sign"),
+        ("app.gateway.models.checkout", "gateway_client.models.payments", "Checkout"),
         ("app.saleor.testing.views", "saleor_app_sdk.testing.views", "NewCheckout"),
         ("app.sandbox.settings", "gateway_client.sandbox.settings", "PointOfSale"),
         ("app.sandbox.processes", "app.demo.processes", "free_port"),

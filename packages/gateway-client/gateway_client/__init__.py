@@ -42,10 +42,9 @@ if TYPE_CHECKING:
     )
     from gateway_client.hosts import KNOWN_GATEWAYS, KnownGateway
     from gateway_client.models.accounts import BalanceAccount, Balances
-    from gateway_client.models.checkout import Checkout
     from gateway_client.models.details import Attribute, BrowserFingerprint, RecurringPlan, SplitItem
     from gateway_client.models.operations import Capture, Refund, SplitRefund, Void
-    from gateway_client.models.payments import DirectPayment, HostedPayment, Payment, Sector
+    from gateway_client.models.payments import Checkout, DirectPayment, HostedPayment, Payment, Sector
     from gateway_client.models.payout import Payout, Recipient
     from gateway_client.models.products import FiscalProduct, Product, Taxes
     from gateway_client.models.records import (

@@ -29,9 +29,8 @@ from gateway_client.errors import (
 )
 from gateway_client.hosts import check_payment_page
 from gateway_client.models.base import RequestModel
-from gateway_client.models.checkout import Checkout
 from gateway_client.models.operations import Capture, Refund, Secondary, SplitRefund, Void
-from gateway_client.models.payments import DirectPayment, HostedPayment, Payment, Sector
+from gateway_client.models.payments import Checkout, DirectPayment, HostedPayment, Payment, Sector
 from gateway_client.models.payout import Payout
 from gateway_client.models.records import (
     OperationRecord,
