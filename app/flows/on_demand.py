@@ -5,8 +5,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from app.core.notification import StoredNotification
-from app.core.payment import Operation, PaymentAggregate, SaleorEvent, row_id_of
-from app.core.vocabulary import EventState, Flow, Kind, State
+from app.core.payment import Operation, PaymentAggregate, row_id_of
+from app.core.vocabulary import Flow, Kind, State
 from app.flows.look_up import gateway_client, look_up_order
 from app.flows.notifications import process
 from app.flows.resolve import resolve_operation
@@ -156,24 +156,6 @@ async def resend_events(services: Services, event_ids: Sequence[int]) -> list[in
             if await services.payments.record(ByEvent(event_id), ResendRequested(event_id, services.now())):
                 again.append(event_id)
     return again
-
-
-def undelivered_events(aggregate: PaymentAggregate) -> list[SaleorEvent]:
-    """Return the events of a payment that Saleor has refused, or has not accepted in spite of an attempt. Pure."""
-    return [
-        event
-        for event in aggregate.events
-        if event.state is EventState.REFUSED or (event.state is EventState.WAITING and event.last_error is not None)
-    ]
-
-
-def unprocessed_notifications(notifications: Sequence[StoredNotification]) -> list[StoredNotification]:
-    """Return the notifications whose processing was tried without success. Pure."""
-    return [
-        notification
-        for notification in notifications
-        if notification.processed_at is None and notification.outcome is not None
-    ]
 
 
 async def reprocess(services: Services, notifications: Sequence[StoredNotification]) -> bool:

@@ -1,4 +1,7 @@
-"""The standing of a payment, in two or three words, and its pending steps with their times. Pure."""
+"""The standing of a payment, in two or three words, its pending steps with their times, and what did not get through.
+
+Pure.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -7,8 +10,8 @@ from decimal import Decimal
 from enum import StrEnum
 
 from app.core.notification import StoredNotification
-from app.core.payment import Operation, PaymentAggregate, returned_of_payout
-from app.core.vocabulary import Flow, Kind, State
+from app.core.payment import Operation, PaymentAggregate, SaleorEvent, returned_of_payout
+from app.core.vocabulary import EventState, Flow, Kind, State
 from app.i18n.currencies import has_cents
 from app.i18n.messages import LazyMessage, Money, StoredMessage, gettext_noop
 from app.reports.descriptions import event_name, operation_name, with_sum
@@ -186,3 +189,21 @@ def _worker_steps(aggregate: PaymentAggregate, notifications: Sequence[StoredNot
         if event.next_attempt_at is not None:
             message = LazyMessage("the app reports to Saleor: %(what)s", what=event_name(event.type))
             yield PendingStep(message, event.next_attempt_at)
+
+
+def undelivered_events(aggregate: PaymentAggregate) -> list[SaleorEvent]:
+    """Return the events of a payment that Saleor has refused, or has not accepted in spite of an attempt."""
+    return [
+        event
+        for event in aggregate.events
+        if event.state is EventState.REFUSED or (event.state is EventState.WAITING and event.last_error is not None)
+    ]
+
+
+def unprocessed_notifications(notifications: Sequence[StoredNotification]) -> list[StoredNotification]:
+    """Return the notifications whose processing was tried without success."""
+    return [
+        notification
+        for notification in notifications
+        if notification.processed_at is None and notification.outcome is not None
+    ]

@@ -19,7 +19,6 @@ from fastapi.responses import HTMLResponse
 from app.core.notification import StoredNotification
 from app.core.payment import Operation, Payment, PaymentAggregate, SaleorEvent, returned_of_payout, row_id_of
 from app.core.vocabulary import Flow, Kind, Origin, State
-from app.flows.on_demand import undelivered_events, unprocessed_notifications
 from app.i18n.messages import LazyMessage, Money, StoredMessage, gettext_noop
 from app.reports.descriptions import operation_name
 from app.reports.payout_view import recipient_name, recipient_of
@@ -31,6 +30,8 @@ from app.reports.status import (
     pending_steps,
     shown_amount,
     standings,
+    undelivered_events,
+    unprocessed_notifications,
 )
 from app.reports.timeline import Entry, timeline
 from app.rules.balance import Balance, balance

@@ -14,11 +14,10 @@ from app.flows.on_demand import (
     reprocess,
     request_notifications,
     resend_events,
-    undelivered_events,
-    unprocessed_notifications,
 )
 from app.i18n.messages import Joined, LazyMessage, gettext_noop
 from app.reports.raw import Source, raw_messages, raw_records
+from app.reports.status import undelivered_events, unprocessed_notifications
 from app.rules.refusal import RefusalError
 from app.services import Services
 from app.web.dashboard.form import read_form_fields
