@@ -83,6 +83,7 @@ def test_an_event_waits_until_saleor_must_have_read_the_answer_to_its_request() 
     told = event(EventState.WAITING, None)
     told.operation_id = refund.id
     aggregate.events.append(told)
-    early = EventDue(1, NOON).decide(aggregate)
+    window = timedelta(seconds=25)
+    early = EventDue(1, NOON, window).decide(aggregate)
     assert (early.event, early.awaited, told.next_attempt_at) == (None, None, read_by)
-    assert EventDue(1, read_by).decide(aggregate).awaited is not None
+    assert EventDue(1, read_by, window).decide(aggregate).awaited is not None

@@ -100,6 +100,16 @@ async def test_a_token_of_before_the_re_install_is_another_apps(
 
 
 @pytest.mark.threat("forged-dashboard-token")
+async def test_an_installation_whose_app_is_not_known_yet_takes_nobodys_token(
+    tokens: DashboardTokens, key: SigningKey, clock: Clock, store: InMemoryStore, installed: Row
+) -> None:
+    store.put(Row(API_URL, app_id="", token="new", jwks=installed.jwks, jwks_fetched_at=clock()))
+    for app in ("", None):
+        with pytest.raises(NotVerifiedError, match="another app"):
+            await tokens.check(API_URL, jwt(key, claims(clock, app=app)))
+
+
+@pytest.mark.threat("forged-dashboard-token")
 @pytest.mark.parametrize("what", forgeries(signing_key("first"), {}))
 async def test_forged(tokens: DashboardTokens, key: SigningKey, clock: Clock, what: str) -> None:
     with pytest.raises(NotVerifiedError) as refusal:

@@ -90,3 +90,18 @@ async def test_a_key_set_that_unpacks_to_a_quarter_of_a_gigabyte(
     async with serve_replies(bomb) as address, httpx2.AsyncClient() as http:
         with pytest.raises(KeysUnusableError, match=r"too large|not asked for"):
             await fetch_key_set(http, f"{address}/graphql/", timeout=timedelta(seconds=20))
+
+
+@pytest.mark.threat("ssrf-redirect")
+async def test_a_key_set_is_not_fetched_from_where_its_address_leads() -> None:
+    """Only the address itself is on the allow-list: also where the client follows redirects otherwise."""
+    asked: list[str] = []
+
+    async def elsewhere(heard: ReceivedRequest) -> Reply:
+        asked.append(heard.path)
+        return Reply(302, headers={"Location": "/other.json"})
+
+    async with serve_replies(elsewhere) as address, httpx2.AsyncClient(follow_redirects=True) as http:
+        with pytest.raises(KeysUnusableError, match="answered 302"):
+            await fetch_key_set(http, f"{address}/graphql/", timeout=timedelta(seconds=20))
+    assert asked == ["/.well-known/jwks.json"]

@@ -67,6 +67,12 @@ def test_a_body_inside_the_signature_is_not_the_body_of_the_request() -> None:
 
 
 @pytest.mark.threat("forged-webhook")
+def test_a_header_alone_is_no_signature() -> None:
+    protected, _, _ = KEY.sign(BODY).partition(".")
+    assert "detached" in refused(protected)
+
+
+@pytest.mark.threat("forged-webhook")
 @pytest.mark.parametrize(
     "garbage",
     [
