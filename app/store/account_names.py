@@ -25,7 +25,7 @@ async def find_namesake(
     query = select(MerchantAccount).where(
         MerchantAccount.installation_id == installation_id, MerchantAccount.id != except_id
     )
-    others = (await session.exec(query.order_by(col(MerchantAccount.created_at), col(MerchantAccount.id)))).all()
+    others = (await session.exec(query.order_by(col(MerchantAccount.created_at)))).all()
     return next((other for other in others if other.name.casefold() == str(name).casefold()), None)
 
 

@@ -142,7 +142,7 @@ class AccountRepository:
 
     async def all(self, installation_id: int | None = None) -> Sequence[MerchantAccount]:
         """Return all accounts (only that Saleor's, if one is given), oldest first."""
-        query = select(MerchantAccount).order_by(col(MerchantAccount.created_at), col(MerchantAccount.id))
+        query = select(MerchantAccount).order_by(col(MerchantAccount.created_at))
         if installation_id is not None:
             query = query.where(MerchantAccount.installation_id == installation_id)
         async with self._database.transaction() as session:
@@ -150,7 +150,7 @@ class AccountRepository:
 
     async def routes(self, installation_id: int | None = None) -> Sequence[ChannelRoute]:
         """Return all routes from a channel to an account (only that Saleor's, if one is given)."""
-        query = select(ChannelRoute).order_by(col(ChannelRoute.channel), col(ChannelRoute.id))
+        query = select(ChannelRoute).order_by(col(ChannelRoute.channel))
         if installation_id is not None:
             query = query.where(ChannelRoute.installation_id == installation_id)
         async with self._database.transaction() as session:
