@@ -180,7 +180,7 @@ async def test_accounts_of_one_name_are_told_apart_once_both_addresses_are_one_s
     done = await moved(shop, new)
     number = len(old_names) + 1
     assert done.renamed == (f"Anew ({number})",)
-    assert sorted(each.name for each in await accounts.all(shop.installation.id)) == sorted(
+    assert sorted(account.name for account in await accounts.all(shop.installation.id)) == sorted(
         [*old_names, f"Anew ({number})"]
     )
 
