@@ -228,6 +228,34 @@ def ends(at: datetime, **more: Any) -> Any:
     return step
 
 
+async def test_fees_of_charges_and_captures_of_one_day_are_added(history: History) -> None:
+    """Both were charged: they are counted apart, and stored as one total."""
+
+    def charged(aggregate: PaymentAggregate) -> None:
+        aggregate.payment.channel = "uah"
+        ends(BEGUN, fee={"amount": "1.25", "currency": "UAH"})(aggregate)
+
+    def captured(aggregate: PaymentAggregate) -> None:
+        aggregate.payment.channel = "uah"
+        ends(BEGUN)(aggregate)
+        capture = an_operation(Kind.CAPTURE, State.SUCCESS, Decimal("0.50"), id=None, idempotency_key="capture")
+        capture.created_at = capture.updated_at = BEGUN
+        capture.details = {"fee": {"amount": "2.50", "currency": "UAH"}}
+        update_booking(aggregate.payment, capture)
+        aggregate.operations.append(capture)
+
+    for flow, step in ((Flow.CHARGE, charged), (Flow.AUTHORIZATION, captured)):
+        await history.begin(flow)
+        await history.payments.record(ById(history.ids[-1]), Change(step))
+    history.now += 2 * DAY
+    await history.sum()
+    day = Days(BEGUN.date(), BEGUN.date())
+    async with history.database.transaction() as session:
+        assert await days_without_sums(session, [history.account.id], day) == []
+        [total] = await stored_totals(session, [history.account.id], day, without=[])
+    assert (total.count, total.fee, total.fees) == (2, Decimal("3.75"), 2)
+
+
 async def test_an_ordinary_payment_costs_no_note(history: History) -> None:
     await history.begin(Flow.CHARGE)
     await history.payments.record(ById(history.ids[0]), Change(ends(BEGUN)))
