@@ -7,12 +7,14 @@ from typing import Any
 from sqlalchemy import insert
 
 from app.core.vocabulary import Kind, State
+from app.store.accounts import AccountRepository
 from app.store.columns import table_of
 from app.store.database import Database, is_sqlite
-from app.store.day_sums import Days, Total, our_totals
-from app.store.tables import Booked, MerchantAccount, Operation
+from app.store.day_sums import Days, Total, find_comparison_progress, our_totals
+from app.store.installations import OpenInstallation
+from app.store.tables import Booked, MerchantAccount, Operation, ReconciliationRun, RunState
 from integration_base.amounts import LARGEST
-from tests.db.rows import a_payment
+from tests.db.rows import a_payment, an_account
 from tests.statements import record_statements
 
 DAY = date(2026, 10, 25)
@@ -93,6 +95,29 @@ async def test_fees_are_exact_and_one_in_another_currency_is_a_total_of_its_own(
 async def test_another_accounts_operations_are_not_read(database: Database, account: MerchantAccount) -> None:
     await booked(database, account, {"account_id": "another"}, {"booked_at": None})
     assert await totals(database, account) == []
+
+
+async def test_comparisons_have_come_as_far_as_that_of_the_slowest_account(
+    database: Database, accounts: AccountRepository, installation: OpenInstallation, account: MerchantAccount
+) -> None:
+    """An account that was never compared has no books to trust, however far the others have come."""
+    other = await an_account(accounts, installation, name="Other")
+
+    async def progress() -> datetime | None:
+        async with database.transaction() as session:
+            found = await find_comparison_progress(session, [account.id, other.id])
+        return None if found is None else found.until
+
+    async def compared(owner: MerchantAccount, until: datetime) -> None:
+        run = ReconciliationRun(installation_id=installation.id, account_id=owner.id, state=RunState.DONE)
+        run.covered_until = run.created_at = run.finished_at = until
+        async with database.transaction() as session:
+            session.add(run)
+
+    await compared(account, MIDNIGHT + timedelta(days=2))
+    assert await progress() is None
+    await compared(other, MIDNIGHT)
+    assert await progress() == MIDNIGHT
 
 
 async def test_operations_are_found_by_the_index(
