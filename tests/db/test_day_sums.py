@@ -109,8 +109,10 @@ async def test_comparisons_have_come_as_far_as_that_of_the_slowest_account(
         return None if found is None else found.until
 
     async def compared(owner: MerchantAccount, until: datetime) -> None:
-        run = ReconciliationRun(installation_id=installation.id, account_id=owner.id, state=RunState.DONE)
-        run.covered_until = run.created_at = run.finished_at = until
+        run = ReconciliationRun(
+            installation_id=installation.id, account_id=owner.id, state=RunState.DONE, created_at=until
+        )
+        run.covered_until = run.finished_at = until
         async with database.transaction() as session:
             session.add(run)
 
