@@ -22,9 +22,9 @@ from app.commands.reconcile_view import (
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, moment, print_line, show_json
 from app.flows.reconciliation.progress import Progress
-from app.flows.reconciliation.run import SETTLING_TIME, begin_run, complete_run, nightly_period, preview
+from app.flows.reconciliation.run import begin_run, complete_run, nightly_period, preview
 from app.services import Services
-from app.store.reconciliations import Finding
+from app.store.reconciliations import SETTLING_TIME, Finding
 from app.store.tables import MerchantAccount, ReconciliationRun, RunState
 from gateway_client.errors import GatewayError
 

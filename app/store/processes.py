@@ -1,6 +1,7 @@
 """The processes of the app: each has a row with its last heartbeat, one update per ``HEARTBEAT_INTERVAL``.
 
-So a stalled worker is noticed, and the process that answers at the app's address can be told apart from another app.
+So a stalled worker is noticed, the process that answers at the app's address can be told apart from another app, and
+it is known since when nobody has received the gateway's notifications.
 """
 
 import os
@@ -11,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import delete, update
+from sqlalchemy import delete, or_, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -60,14 +61,39 @@ async def record_heartbeat(session: AsyncSession, process: RunningProcess, now: 
     )
 
 
-async def remove_process(session: AsyncSession, process: RunningProcess) -> None:
-    """Record that a process has ended, by deleting its row."""
-    await session.exec(delete(Process).where(col(Process.id) == process.id))
+async def find_gap(session: AsyncSession, now: datetime) -> datetime | None:
+    """Return when a process that serves was last seen, if that is longer ago than ``SILENT_AFTER``.
+
+    Call it before the heartbeat that ends the gap is recorded, in the same transaction: of several processes that start
+    together one finds the gap. None also when there never was such a process.
+    """
+    if (last := await _last_served(session)) is None or now - last.seen_at <= SILENT_AFTER:
+        return None
+    await session.exec(select(Process.id).where(Process.id == last.id).with_for_update())
+    last = await _last_served(session)  # whoever held the lock has recorded a heartbeat
+    return None if last is None or now - last.seen_at <= SILENT_AFTER else last.seen_at
+
+
+async def _last_served(session: AsyncSession) -> Process | None:
+    served = or_(col(Process.serves), ~col(Process.works))
+    query = select(Process).where(served).order_by(col(Process.seen_at).desc()).limit(1)
+    return (await session.exec(query.execution_options(populate_existing=True))).first()
+
+
+async def remove_process(session: AsyncSession, process: RunningProcess, now: datetime) -> None:
+    """Record that a process has ended. One that served leaves a row that neither serves nor works: its last moment."""
+    row = col(Process.id) == process.id
+    if process.serves:
+        await session.exec(update(Process).where(row).values(serves=False, works=False, seen_at=now))
+    else:
+        await session.exec(delete(Process).where(row))
 
 
 async def all_processes(session: AsyncSession) -> Sequence[Process]:
     """Return all processes that have not been removed, the most recently seen first."""
-    return (await session.exec(select(Process).order_by(col(Process.seen_at).desc(), col(Process.id)))).all()
+    running = or_(col(Process.serves), col(Process.works))
+    query = select(Process).where(running).order_by(col(Process.seen_at).desc(), col(Process.id))
+    return (await session.exec(query)).all()
 
 
 async def has_worker_on(session: AsyncSession, host: str, now: datetime) -> bool:

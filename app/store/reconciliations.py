@@ -17,6 +17,7 @@ from app.core.payment import PaymentAggregate
 from app.core.vocabulary import Kind, State
 from app.store.aggregates import WITH_ACCOUNT, load_aggregates, read_payments
 from app.store.columns import Moment
+from app.store.committed import claims_of
 from app.store.day_sums import delete_days
 from app.store.job_queue import JobQueue
 from app.store.summed_days import delete_summed_days
@@ -41,6 +42,9 @@ RECONCILIATIONS = JobQueue(
     rare=(col(ReconciliationRun.state) == RunState.PLANNED, timedelta(hours=25)),  # each night
 )
 _ENDED = (RunState.DONE, RunState.FAILED)
+
+SETTLING_TIME = timedelta(minutes=15)
+"""How long a notification may take: nightly comparisons leave newer payments to the next night."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +90,34 @@ async def plan_run(session: AsyncSession, account: MerchantAccount, now: datetim
                 created_at=now,
             )
         )
+
+
+async def compare_gap(session: AsyncSession, since: datetime, now: datetime) -> int:
+    """Let a worker compare now what every account has had since that moment, when notifications last arrived.
+
+    Returns the number of accounts. What happened shortly before may have been notified after it.
+    """
+    planned = select(ReconciliationRun.account_id).where(ReconciliationRun.state == RunState.PLANNED)
+    accounts = (await session.exec(select(MerchantAccount).where(col(MerchantAccount.id).in_(planned)))).all()
+    runs = [
+        ReconciliationRun(
+            installation_id=account.installation_id,
+            account_id=account.id,
+            state=RunState.RUNNING,
+            chosen=True,
+            starts_at=start,
+            ends_at=now,
+            due_at=now,
+            created_at=now,
+            started_at=now,
+        )
+        for account in accounts
+        if (start := max(since - SETTLING_TIME, account.created_at)) < now
+    ]
+    session.add_all(runs)
+    if runs:
+        claims_of(session).wake(RECONCILIATIONS)
+    return len(runs)
 
 
 async def delete_comparisons(session: AsyncSession, account_id: str) -> None:

@@ -1,4 +1,8 @@
-"""Periodically records that this process is alive, in a row of its own, which it deletes when it ends."""
+"""Periodically records that this process is alive, in a row of its own.
+
+A gap, in which no process served, is compared with the gateway's books at once: nothing is known of how often the
+gateway repeats a notification that nobody received.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -9,7 +13,8 @@ import structlog
 
 from app.services import Services
 from app.store.database import begin_in_background
-from app.store.processes import HEARTBEAT_INTERVAL, RunningProcess, record_heartbeat, remove_process
+from app.store.processes import HEARTBEAT_INTERVAL, RunningProcess, find_gap, record_heartbeat, remove_process
+from app.store.reconciliations import compare_gap
 
 log = structlog.get_logger(__name__)
 
@@ -27,14 +32,18 @@ class Heartbeat:
         if self._last_beat_at is not None and abs(now - self._last_beat_at) < HEARTBEAT_INTERVAL:
             return
         async with services.database.transaction() as session:
+            gap = await find_gap(session, now) if self.process.serves else None
             await record_heartbeat(session, self.process, now)
+            accounts = 0 if gap is None else await compare_gap(session, gap, now)
         self._last_beat_at = now
+        if gap is not None:
+            log.warning("nobody received notifications; books are compared", after=gap, count=accounts)
 
     async def end(self, services: Services) -> None:
-        """End the heartbeat and delete the row of the process."""
+        """End the heartbeat: the process is no longer running."""
         try:
             async with services.database.transaction() as session:
-                await remove_process(session, self.process)
+                await remove_process(session, self.process, services.now())
         except Exception:  # the process ends all the same; its row is deleted later
             log.exception("process not signed off")
 

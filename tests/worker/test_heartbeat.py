@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 
 import pytest
@@ -20,6 +20,7 @@ from app.store.processes import (
     has_worker_on,
     record_heartbeat,
 )
+from app.store.reconciliations import list_runs, plan_run
 from app.store.tables import Process
 from app.worker.heartbeat import Heartbeat
 from app.worker.loop import LONGEST_ROUND_SECONDS, Worker
@@ -147,6 +148,31 @@ async def test_what_only_serves_is_no_worker(shop: Shop) -> None:
         await eventually(partial(known, shop))
         assert not await works(shop)
     assert await known(shop) == []
+
+
+@pytest.mark.law(13)
+@pytest.mark.fault("notification-lost")
+async def test_what_serves_again_has_the_time_compared_in_which_nobody_did(shop: Shop) -> None:
+    async with shop.services.database.transaction() as session:
+        await plan_run(session, shop.account, shop.clock.now)
+    web = replace(WORKER, serves=True)
+    before = Heartbeat(web)
+    await before.beat(shop.services)
+    await before.end(shop.services)
+    shop.clock.now += timedelta(hours=1)
+    await Heartbeat(replace(WORKER, id="beside it")).beat(shop.services)
+    assert await comparisons(shop) == []
+    again = Heartbeat(replace(web, id="again"))
+    await again.beat(shop.services)
+    assert await comparisons(shop) == [(shop.clock.now, shop.clock.now)]
+    shop.clock.now += HEARTBEAT_INTERVAL
+    await again.beat(shop.services)
+    assert len(await comparisons(shop)) == 1
+
+
+async def comparisons(shop: Shop) -> list[tuple[datetime | None, datetime | None]]:
+    async with shop.services.database.transaction() as session:
+        return [(run.ends_at, run.due_at) for run in await list_runs(session, most=10)]
 
 
 async def test_those_that_were_killed_are_forgotten_in_the_end(shop: Shop) -> None:

@@ -26,6 +26,7 @@ from app.services import Services
 from app.store.committed import claims_of
 from app.store.reconciliations import (
     RECONCILIATIONS,
+    SETTLING_TIME,
     Finding,
     claim_run,
     covered_until,
@@ -46,9 +47,6 @@ FIRST_RUN_REACH = timedelta(days=180)
 
 OVERLAP = timedelta(days=2)
 """How much of the previous night's period is compared again: some of it was still pending."""
-
-SETTLING_TIME = timedelta(minutes=15)
-"""Newer payments are left to the next night, because notifications of them may still arrive."""
 
 _FIRST_PAUSE, _LONGEST_PAUSE, _MAX_ATTEMPTS = timedelta(minutes=1), timedelta(hours=1), 8
 _NOT_READY_PAUSE, _MAX_REGISTER_POLLS = timedelta(seconds=1), 120

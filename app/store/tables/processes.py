@@ -11,7 +11,8 @@ from app.store.columns import Moment
 class Process(SQLModel, table=True):
     """A process that serves, or works, or both. ``id`` is generated at its start; ``host`` is its machine's name.
 
-    It deletes its row when it ends properly; a killed process leaves its row behind, without further heartbeats.
+    When it ends properly, a worker deletes its row, and a process that served leaves one that neither serves nor works.
+    A killed process leaves its row as it was, without further heartbeats.
     """
 
     __tablename__: ClassVar[Any] = "process"

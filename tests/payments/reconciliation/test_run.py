@@ -1,7 +1,7 @@
 """A comparison ends, whatever hinders it and whoever dies over it; nothing follows from half of the gateway's books."""
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
@@ -12,8 +12,10 @@ from app.flows.reconciliation.run import FIRST_RUN_REACH, reconcile
 from app.flows.reconciliation.spool import open_spool
 from app.i18n.messages import LazyMessage
 from app.store.attention import count_failed_comparisons
+from app.store.processes import RunningProcess
 from app.store.reconciliations import next_time, plan_run
 from app.store.tables import RunState, Source
+from app.worker.heartbeat import Heartbeat
 from gateway_client.sandbox.scripting import FaultRule
 from tests.payments.fake_saleor import amounts
 from tests.payments.reconciliation.books import line
@@ -21,6 +23,7 @@ from tests.payments.reconciliation.conftest import Store
 
 pytestmark = pytest.mark.law(13)
 START, FETCH = "/streaming-report/start", "/streaming-report/fetch/*"
+WEB = RunningProcess("1.0", serves=True, works=True)
 PERIOD = "/api/v1/pos/*/transactions"
 
 
@@ -338,3 +341,24 @@ async def test_lines_are_read_by_order_however_they_came() -> None:
         assert await spool.missing(["order-0001", "another"]) == {"another"}
         [[again]] = (await spool.next_orders("order-4998", 5)).values()
         assert again == line(order_id="order-4999")
+
+
+@pytest.mark.fault("notification-lost")
+async def test_what_happened_while_nobody_served_is_found_before_the_night(store: Store) -> None:
+    """A payment of last week is given back in the merchant portal while the app is down."""
+    order_id = await store.complete_payment()
+    await store.control.options(register_polls=0)
+    async with store.services.database.transaction() as session:
+        await plan_run(session, store.shop.account, store.shop.clock.now)
+    store.shop.clock.forward(days=7)
+    await Heartbeat(replace(WEB, id="killed")).beat(store.services)
+    store.shop.clock.forward(minutes=30)
+    await store.control.portal(order_id, "refund", Decimal("30.00"), silent=True)
+    store.shop.clock.forward(minutes=30)
+    await Heartbeat(WEB).beat(store.services)
+    _, gap = await store.runs()
+    assert gap.due_at == store.shop.clock.now
+    run = await store.goes_on(gap.id or 0)
+    assert (run.state, run.orders, run.repaired, run.to_people) == (RunState.DONE, 1, 1, 0)
+    await store.shop.work()
+    assert store.shop.amounts == amounts(charged="70.00", refunded="30.00")
