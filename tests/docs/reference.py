@@ -36,7 +36,7 @@ from saleor_app_sdk import WEBHOOK_EVENTS
 from tests.public_names import client_groups
 from tests.sources import log_calls, source_files
 
-APP_ERROR = "APP_ERROR"
+APP_ERROR, TOO_LONG = "APP_ERROR", "TOO_LONG"
 STOREFRONT_CODES = (
     *RefusalCode,
     AMOUNT_CHANGED,
@@ -48,6 +48,7 @@ STOREFRONT_CODES = (
     DETAILS_NOT_ACCEPTED,
     STORE_MOVED,
     STORE_UNAVAILABLE,
+    TOO_LONG,
     TRY_AGAIN,
     UNDER_REVIEW,
 )

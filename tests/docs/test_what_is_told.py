@@ -37,7 +37,7 @@ from integration_base_tests.pages import (
     section,
 )
 from integration_base_tests.places import REPOSITORY
-from tests.docs.reference import APP_ERROR, STOREFRONT_CODES
+from tests.docs.reference import APP_ERROR, STOREFRONT_CODES, TOO_LONG
 from tests.sources import HOUSES
 
 
@@ -52,8 +52,8 @@ def test_every_error_code_is_told_once_and_no_other() -> None:
     assert sorted(told) == sorted(STOREFRONT_CODES)
 
 
-def test_the_app_says_app_error_where_the_page_says_so() -> None:
-    assert APP_ERROR in sentences(REPOSITORY / "packages" / "saleor-app-sdk").splitlines()
+def test_the_app_says_the_sdks_codes_where_the_page_says_so() -> None:
+    assert {APP_ERROR, TOO_LONG} <= {*sentences(REPOSITORY / "packages" / "saleor-app-sdk").splitlines()}
 
 
 def test_every_code_of_the_gateway_that_ends_a_payment_is_told_with_the_right_advice() -> None:

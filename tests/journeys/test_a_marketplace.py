@@ -193,3 +193,42 @@ async def test_staff_refund_in_the_merchant_portal_and_then_here(market: Stack) 
     assert transaction.amounts.refunded == Decimal("137.00")
     await assert_books_agree(market, sale.transaction.id)
     assert sum((await at_the_gateway(market)).values()) == Decimal("232.99")
+
+
+def many_lines(number: int) -> list[NewLine]:
+    """Return lines with names as long as those of a real catalogue, of three sellers in turn."""
+    return [
+        NewLine(
+            product_name=f"{index} {'Ж' * 100}",
+            sku=f"SKU-{index}",
+            unit_price=Decimal("1.00"),
+            variant_metadata={"sub_merchant_id": (POTTER, SMITH, WEAVER)[index % 3]},
+        )
+        for index in range(number)
+    ]
+
+
+@pytest.mark.long
+async def test_thousands_of_lines_that_can_be_paid_can_be_given_back(market: Stack) -> None:
+    sale = await sold(market, *many_lines(1500))
+    order = await market.saleor.order(sale.order_id)
+    granted = await market.saleor.grant_refund(
+        sale.order_id,
+        Decimal("1500.00"),
+        lines=[GrantedLine(line_id=line.id, quantity=1) for line in order.lines],
+        transaction_id=sale.transaction.id,
+    )
+    assert granted.granted_refund is not None, granted.errors
+    await market.saleor.request_refund_for_granted_refund(granted.granted_refund.id)
+    await market.saleor.wait_for_background()
+    await everybody_has(market, sale, us="70.00")
+
+
+@pytest.mark.long
+@pytest.mark.law(17)
+async def test_what_could_not_be_given_back_is_not_paid_and_the_shopper_reads_why(market: Stack) -> None:
+    basket = await market.saleor.create_checkout(NewCheckout(lines=many_lines(2500)))
+    session = await market.saleor.initialize(basket.id)
+    assert session.required_transaction.event_types() == ["CHARGE_REQUEST", "CHARGE_FAILURE"]
+    assert [error["code"] for error in session.data["errors"]] == ["TOO_LONG"]
+    assert await at_the_gateway(market) == {}

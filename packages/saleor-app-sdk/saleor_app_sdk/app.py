@@ -29,6 +29,7 @@ from saleor_app_sdk.recipient import RecipientCheck
 from saleor_app_sdk.registration import Registrar
 from saleor_app_sdk.request_limits import read_at_most
 from saleor_app_sdk.selection_check import check_selection
+from saleor_app_sdk.signature import MAX_BODY_BYTES
 from saleor_app_sdk.versions import Version, parse_version
 from saleor_app_sdk.webhook_definition import (
     ErrorHandler,
@@ -236,7 +237,7 @@ class SaleorApp:
             deadline = Deadline(self._budget)
             try:
                 async with asyncio.timeout(deadline.left):
-                    body = await read_at_most(webhook.max_bytes, request)
+                    body = await read_at_most(MAX_BODY_BYTES, request)
             except TimeoutError:
                 return Response(status_code=408)  # the sender is not verified yet
             reply = await self._receiver.receive(webhook, request.headers, body, deadline)

@@ -16,7 +16,7 @@ from joserfc.jwk import RSAKey
 from integration_base.exact_json import loads
 
 MAX_BODY_BYTES = 8 * 1024 * 1024
-"""The longest body of any webhook (``WebhookDefinition.max_bytes``)."""
+"""The longest body of any webhook that is read; what each acts upon: ``WebhookDefinition.max_bytes``."""
 
 
 class BadSignatureError(ValueError):

@@ -126,7 +126,7 @@ class WebhookDefinition:
 
     @property
     def max_bytes(self) -> int:
-        """The longest body that is read.
+        """The longest body that is acted upon; what is longer is answered with a failure once it is verified.
 
         Events about a payment that exists name the basket's lines more than once, and whatever has happened since: what
         could be paid must be possible to give back, so they may be four times as long.
@@ -204,21 +204,21 @@ def has_failure_response(event: Event) -> bool:
     return not (isinstance(event, ListStoredPaymentMethods | GenericEvent) or event.is_asynchronous)
 
 
-def build_failure(event: Event, message: str) -> WebhookResponse:
+def build_failure(event: Event, message: str, code: str = "APP_ERROR") -> WebhookResponse:
     """Return the well-formed failure response to ``event``, with a unique reference, if there is one."""
     if isinstance(event, SessionEvent):
         return SessionResponse.failure(
             event.action.action_type,
             psp_reference=unique_reference(),
             message=message,
-            data={"errors": [{"code": "APP_ERROR", "message": message}]},
+            data={"errors": [{"code": code, "message": message}]},
         )
     if isinstance(event, RequestedAction):
         return build_action_failure(type(event), message)
     if isinstance(event, StoredPaymentMethodDeleteRequested):
         return MethodDeletedResponse.failure(message)
     assert isinstance(event, PaymentGatewayInitializeSession)  # noqa: S101 - there is no further kind of event
-    return GatewayConfigResponse(data={"errors": [{"code": "APP_ERROR", "message": message}]})
+    return GatewayConfigResponse(data={"errors": [{"code": code, "message": message}]})
 
 
 def build_uncertain_response(event: Event, message: str, *, still_running: bool = False) -> WebhookResponse:

@@ -149,10 +149,23 @@ class WebhookReceiver:
         if isinstance(parsed, Reply):
             await self._tell_refusal(webhook, installation, parsed.refusal)
             return parsed
+        if len(body) > webhook.max_bytes:
+            return await self._refuse_long(webhook, *parsed)
         try:
             return await self._respond(webhook, *parsed)
         except NotUsableError as refusal:
             return _build_refusal(webhook, refusal)
+
+    async def _refuse_long(self, webhook: WebhookDefinition, event: Event, context: WebhookContext) -> Reply:
+        """Refuse an event whose refund might be longer than anything that is read: nothing is begun."""
+        most = webhook.max_bytes // (1024 * 1024)
+        message = f"There is too much in this order: Saleor's request about it is longer than {most} MiB."
+        refusal = NotUsableError(400, "TOO_LONG", message)
+        logger.warning("saleor_webhook_refused", code=refusal.code, error=refusal.message)
+        await self._tell_refusal(webhook, context.installation, refusal)
+        if not has_failure_response(event):
+            return _build_refusal(webhook, refusal)
+        return Reply(200, dumps(build_failure(event, message, refusal.code).dump()).encode(), "refused", refusal)
 
     async def _tell_refusal(
         self, webhook: WebhookDefinition, installation: Installation, refusal: RequestRefusedError | None

@@ -58,7 +58,7 @@ const FOR_SHOPPERS = new Set([
 ]);
 // Nothing that a shopper does now changes these: neither another attempt nor another question.
 const NO_OTHER_ATTEMPT = new Set([
-  "4000", "4124", "4139", "4150", "4151", "4152", "AMOUNT_NOT_ACCEPTED", "APP_ERROR", "STORE_UNAVAILABLE",
+  "4000", "4124", "4139", "4150", "4151", "4152", "AMOUNT_NOT_ACCEPTED", "APP_ERROR", "STORE_UNAVAILABLE", "TOO_LONG",
 ]);
 const STANDS_STILL = new Set(["UNDER_REVIEW", "STORE_MOVED"]);
 // An earlier attempt covers the checkout, also one whose answer got lost: whoever completes it hears so from Saleor.

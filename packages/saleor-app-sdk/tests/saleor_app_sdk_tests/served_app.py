@@ -115,7 +115,12 @@ def make_app(
     async def gateway(event: PaymentGatewayInitializeSession, context: WebhookContext) -> WebhookResponse:
         return handlers.take(event, context, GatewayConfigResponse(data={"amount": event.amount}))
 
-    @app.webhook("TRANSACTION_INITIALIZE_SESSION", query="transaction_initialize_session.graphql", on_error=otherwise)
+    @app.webhook(
+        "TRANSACTION_INITIALIZE_SESSION",
+        query="transaction_initialize_session.graphql",
+        on_error=otherwise,
+        on_refusal=handlers.note_refusal,
+    )
     async def initialize(event: TransactionInitializeSession, context: WebhookContext) -> WebhookResponse:
         await handlers.free.wait()
         return handlers.take(
