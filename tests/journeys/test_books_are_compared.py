@@ -1,12 +1,15 @@
 """The gateway's books and ours are compared, by processes: whoever dies over it, another one goes on."""
 
 import asyncio
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from fnmatch import fnmatch
 
 import pytest
+from sqlmodel import update
 
+from app.bootstrap import open_services
+from app.store.tables import Process
 from gateway_client.sandbox.scripting import FaultRule
 from integration_base_tests.waiting import eventually
 from tests.journeys.stack import Stack
@@ -47,3 +50,18 @@ async def test_a_comparison_that_is_killed_is_ended_by_the_worker(shop: Stack, t
         assert transaction.amounts.refunded == REFUND
         assert transaction.event_types().count("REFUND_SUCCESS") == 1
         await assert_books_agree(shop, each.id)
+
+
+@pytest.mark.long
+@pytest.mark.fault("notification-lost")
+@pytest.mark.law(13)
+async def test_what_happened_while_the_app_was_down_is_told_when_it_is_back(shop: Stack) -> None:
+    transaction = await paid(shop)
+    await shop.app.stop()
+    await shop.gateway.portal(order_of(transaction), "refund", REFUND, silent=True)
+    an_hour_ago = datetime.now(UTC) - timedelta(hours=1)
+    async with open_services(shop.settings) as services, services.database.transaction() as session:
+        await session.exec(update(Process).values(seen_at=an_hour_ago))
+    await shop.app.start()
+    assert (await wait_for_event(shop, transaction.id, "REFUND_SUCCESS")).amounts.refunded == REFUND
+    await assert_books_agree(shop, transaction.id)
