@@ -1,5 +1,6 @@
 """What is kept of days that are over, and the rest, are always the sums over all operations, whatever happens when."""
 
+import asyncio
 import random
 from collections import Counter, defaultdict
 from datetime import UTC, date, datetime, timedelta
@@ -29,10 +30,12 @@ from app.store.summed_days import (
     stored_totals,
 )
 from app.store.tables import ChangedDay, MerchantAccount
+from integration_base_tests.waiting import unless_it_hangs
 from tests.db.rows import a_new_payment
 from tests.db.rows import an_operation as a_row_of_an_operation
 from tests.payments.aggregates import an_operation
 from tests.payments.changes import Change
+from tests.payments.test_at_once import queue_for_the_lock
 from tests.statements import record_statements
 
 BEGUN = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -311,6 +314,28 @@ async def test_a_note_that_comes_while_its_day_is_summed_stays(
     monkeypatch.undo()
     days = Days(BEGUN.date(), BEGUN.date())
     assert await history.kept_and_rest(days) == await history.over_all_rows(days)
+
+
+@pytest.mark.fault("two-workers")
+async def test_two_workers_that_sum_one_day_keep_it_once(history: History, database_url: str) -> None:
+    if is_sqlite(database_url):
+        pytest.skip("SQLite lets one write after the other")
+    await history.begin(Flow.CHARGE)
+    history.now += 2 * DAY
+    day, summed = Days(BEGUN.date(), BEGUN.date()), asyncio.Event()
+
+    async def sum_up() -> None:
+        async with history.database.transaction() as session:
+            await store_sums(session, [history.account.id], day, history.now)
+            summed.set()
+
+    async with unless_it_hangs(), history.database.transaction() as session:
+        await store_sums(session, [history.account.id], day, history.now)
+        other = asyncio.create_task(sum_up())
+        await queue_for_the_lock(history.database, 1)
+        assert not summed.is_set()
+    await other
+    assert await history.kept_and_rest(day) == await history.over_all_rows(day)
 
 
 async def test_a_new_account_has_no_past_to_be_summed(history: History, account: MerchantAccount) -> None:
