@@ -179,6 +179,16 @@ class UnfinishedCopyError(UnusableDatabaseError):
         )
 
 
+class UnfinishedRestoreError(UnusableDatabaseError):
+    """A backup was not restored to its end: rows may be missing, and what keeps the others apart is."""
+
+    def __init__(self, tables: Sequence[str]) -> None:
+        super().__init__(
+            f"the database holds a part of a backup (keys or unique indexes are missing in {', '.join(tables)}): "
+            "create it anew, and restore the backup to its end"
+        )
+
+
 def describe_place(database_url: str) -> str:
     """Return which database the address names, without user and password."""
     if is_sqlite(database_url):

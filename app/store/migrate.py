@@ -16,15 +16,16 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext, MigrationInfo
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection
+from sqlalchemy import Connection, PrimaryKeyConstraint, Table, UniqueConstraint
 
-from app.store import unfinished_copy
+from app.store import tables, unfinished_copy
 from app.store.connection_errors import (
     EncodingError,
     NoChangesError,
     NoRightsError,
     NoSchemaError,
     UnfinishedCopyError,
+    UnfinishedRestoreError,
     server_of,
 )
 from app.store.database import create_engine, is_sqlite
@@ -117,7 +118,9 @@ async def current_revision(database_url: str, *, for_copy: bool = False, to_writ
             _require_complete(connection)
         if to_write:
             _require_changes(connection)
-        return MigrationContext.configure(connection).get_current_revision()
+        revision = MigrationContext.configure(connection).get_current_revision()
+        _require_restored(connection, revision)
+        return revision
 
     engine = create_engine(database_url)
     try:
@@ -163,6 +166,35 @@ def _require_complete(connection: Connection) -> None:
         raise UnfinishedCopyError(source)
 
 
+_UNIQUE_INDEXES = """
+    SELECT relname, count(*) FROM pg_index JOIN pg_class ON pg_class.oid = indrelid
+    WHERE indisunique AND pg_table_is_visible(indrelid) GROUP BY relname
+"""
+
+
+def _require_restored(connection: Connection, revision: str | None) -> None:
+    """Raise UnfinishedRestoreError where pg_restore was killed: it makes keys and unique indexes after all rows.
+
+    A payment of which there is no row would be begun again, and without them twice. SQLite's own file is damaged then.
+    """
+    if connection.dialect.name != "postgresql" or fit_of(revision) is not Fit.CURRENT:
+        return
+    found = dict(connection.exec_driver_sql(_UNIQUE_INDEXES).tuples().all())
+    incomplete = [
+        table.name for table in tables.Payment.metadata.sorted_tables if found.get(table.name, 0) < _uniques_of(table)
+    ]
+    if incomplete:
+        raise UnfinishedRestoreError(incomplete)
+
+
+def _uniques_of(table: Table) -> int:
+    """Return how many unique indexes a table has; its key is one."""
+    constraints = sum(
+        isinstance(constraint, PrimaryKeyConstraint | UniqueConstraint) for constraint in table.constraints
+    )
+    return constraints + sum(index.unique for index in table.indexes)
+
+
 @dataclass(frozen=True, slots=True)
 class MigrationResult:
     """The database's migration before (None: it was empty) and after, and the number of steps, which may be zero."""
@@ -196,6 +228,7 @@ async def migrate(database_url: str) -> MigrationResult:
         config.attributes["on_version_apply"] = lambda *, step, **_rest: steps.append(step)
         command.upgrade(config, "head")
         after = MigrationContext.configure(connection).get_current_revision()
+        _require_restored(connection, after)
         before = next(iter(steps[0].source_revision_ids), None) if steps else after
         return MigrationResult(before, after, len(steps))
 

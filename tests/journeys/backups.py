@@ -48,6 +48,6 @@ def _of_postgresql(url: str, backup: Path) -> Callable[[], None]:
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute("DROP SCHEMA public CASCADE")
             connection.execute("CREATE SCHEMA public")
-        subprocess.run([restore, "--no-owner", "--exit-on-error", f"--dbname={url}", backup], check=True)
+        subprocess.run([restore, "--no-owner", "--single-transaction", f"--dbname={url}", backup], check=True)
 
     return put_back
