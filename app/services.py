@@ -17,6 +17,7 @@ from app.store.database import Database
 from app.store.inbox import Inbox
 from app.store.installations import InstallationRepository
 from app.store.latest_cache import LatestCache
+from app.store.paced_work import PacedWork
 from app.store.personal import BlindIndex, PersonalData
 from app.store.repository import PaymentRepository
 from app.store.retention import Retention
@@ -31,6 +32,7 @@ from gateway_client.models.accounts import BalanceAccount
 from integration_base.server_clock import ClockDifference, compare_clock
 
 _COMPARISON_INTERVAL = timedelta(minutes=1)
+_LOOK_UP_INTERVAL = timedelta(seconds=1)
 
 BalanceCache: TypeAlias = LatestCache[tuple[str, str | None, datetime], tuple[BalanceAccount, ...], GatewayError]
 """The latest balances that the gateway reported, by the account's id and when the account was last changed."""
@@ -111,6 +113,7 @@ class Services:
     schedule: Schedule = field(default_factory=Schedule)
     retention: Retention = field(default_factory=Retention)
     balances: BalanceCache = field(default_factory=LatestCache)
+    shopper_look_ups: PacedWork[int] = field(default_factory=lambda: PacedWork(_LOOK_UP_INTERVAL))
 
     @property
     def payments(self) -> PaymentRepository:

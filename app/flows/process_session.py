@@ -1,5 +1,7 @@
 """A shopper returns to a payment: it is looked up at the gateway, and Saleor is answered from the record."""
 
+from functools import partial
+
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import State
 from app.flows.initialize import initialize, recorded_response
@@ -23,6 +25,9 @@ async def process(
     A transaction unknown to the app was begun while the app could not be reached, so its payment is begun now. A
     concluded payment is answered without a look-up. If the gateway cannot be reached in time, the answer states the
     recorded state.
+
+    An impatient storefront has its payment looked up once a second at most by a process: the gateway limits the
+    requests of an account, and other payments need them. Its further calls wait so long, and share the next look-up.
     """
     deadline = deadline or Deadline(services.schedule.budget.total_seconds())
     aggregate = await services.payments.find(ByTransaction(installation.id, event.transaction.id))
@@ -31,7 +36,8 @@ async def process(
     create = aggregate.create
     if create.state.final or create.id is None or _is_being_created(services, aggregate):
         return await recorded_response(services, installation, event)
-    await resolve_operation(services, create.id, deadline, answering=True)
+    look_up = partial(resolve_operation, services, create.id, deadline, answering=True)
+    await services.shopper_look_ups.do(create.id, look_up, timeout=deadline.left)
     return await recorded_response(services, installation, event)
 
 

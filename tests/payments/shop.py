@@ -32,6 +32,7 @@ from app.store.columns import Moment, table_of
 from app.store.database import Database
 from app.store.inbox import Inbox
 from app.store.installations import InstallationRepository, OpenInstallation
+from app.store.paced_work import PacedWork
 from app.store.personal import BlindIndex, PersonalData
 from app.store.problems import schedule_problem_comparison
 from app.store.saved_cards import SavedCards
@@ -406,6 +407,7 @@ async def open_shop(database: Database, vault: Vault, clock: Clock, gateway: Fak
             gateways=Gateways(http, accounts),
             addresses=Addresses("https://pay.example.com"),
             now=clock,
+            shopper_look_ups=PacedWork(timedelta()),  # the clock of stories stands still
         )
         yield Shop(services, clock, gateway, saleor, installation, account, saleor.new_transaction())
 

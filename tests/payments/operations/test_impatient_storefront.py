@@ -1,0 +1,63 @@
+"""A storefront that calls ``transactionProcess`` often, from several tabs: other payments need the gateway too."""
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from app.store.paced_work import PacedWork
+from integration_base_tests.loopback import ReceivedRequest, json_reply
+from tests.payments.fake_gateway import payment
+from tests.payments.shop import Shop, run_concurrently
+
+INTERVAL = timedelta(milliseconds=200)
+
+
+@pytest.fixture
+async def waiting(shop: Shop) -> Shop:
+    """A shop whose shopper is on the payment page, with a shorter interval than the real one."""
+    shop.services = replace(shop.services, shopper_look_ups=PacedWork(INTERVAL))
+    shop.gateway.will_answer(shop.gateway.page())
+    await shop.begin()
+    shop.gateway.book[shop.order_id] = [payment(shop.order_id, "init", mode="hosted")]
+    return shop
+
+
+async def test_tabs_that_ask_at_once_share_a_look_up_and_get_one_answer(waiting: Shop) -> None:
+    answers = await run_concurrently(*(waiting.process_session() for _ in range(9)))
+    assert {answer.result for answer in answers} == {"CHARGE_ACTION_REQUIRED"}
+    assert len({str(answer.data) for answer in answers}) == 1
+    assert waiting.gateway.polls <= 2  # those whose request came while the first was under way
+
+
+async def test_a_payment_is_looked_up_once_in_an_interval(waiting: Shop) -> None:
+    begun = asyncio.get_running_loop().time()
+    for _ in range(3):
+        await run_concurrently(*(waiting.process_session() for _ in range(3)))
+    took = asyncio.get_running_loop().time() - begun
+    assert waiting.gateway.polls <= 1 + took / INTERVAL.total_seconds()
+
+
+async def test_who_asks_while_a_look_up_is_answered_reads_what_is_true_then(waiting: Shop) -> None:
+    """The shopper pays and comes back meanwhile: they are not led to the page again."""
+    answers = []
+
+    async def pay_and_come_back(_: ReceivedRequest) -> None:
+        waiting.gateway.on_request = None
+        answers.append(await waiting.process_session())
+
+    shown = ([payment(waiting.order_id, status)] for status in ("success", "init"))
+    waiting.gateway.will_answer_look_ups(*map(json_reply, shown))
+    waiting.gateway.on_request = pay_and_come_back
+    await waiting.process_session()
+    assert [answer.result for answer in answers] == ["CHARGE_SUCCESS"]
+
+
+async def test_what_has_no_time_to_wait_is_answered_from_the_record(waiting: Shop) -> None:
+    waiting.services = replace(waiting.services, shopper_look_ups=PacedWork(timedelta(hours=1)))
+    await waiting.process_session()
+    async with waiting.webhook_budget(0.1):
+        assert (await waiting.process_session()).result == "CHARGE_ACTION_REQUIRED"
+    polls = sum(f"/orders/{waiting.order_id}" in request.path for request in waiting.gateway.requests)
+    assert polls == 1
