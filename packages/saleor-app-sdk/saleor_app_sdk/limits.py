@@ -5,6 +5,7 @@ Over these lengths Saleor fails *after* the money moved, so they are checked bef
 
 import re
 from decimal import Decimal
+from ipaddress import IPv6Address
 from typing import Annotated
 from urllib.parse import urlsplit
 
@@ -16,7 +17,7 @@ REFERENCE_LENGTH = 512
 MESSAGE_LENGTH = 512
 LINK_LENGTH = 200
 
-# Saleor validates links in reports with Django's pattern: localhost, an IPv4 address or a name with a dot.
+# Saleor validates links in reports with Django's pattern: localhost, an IP address or a name with a dot.
 _HOST = re.compile(
     r"localhost|([0-9]{1,3}\.){3}[0-9]{1,3}|([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])"
 )
@@ -28,6 +29,16 @@ def usable_link(url: str | None) -> str | None:
         return None if url is None else _validate_link(url)
     except ValueError:
         return None
+
+
+def _is_linked_host(host: str) -> bool:
+    """Return whether Saleor takes a host in a link; an address of IPv6 comes without its brackets, and has no zone."""
+    if ":" not in host:
+        return _HOST.fullmatch(host) is not None
+    try:
+        return IPv6Address(host).scope_id is None
+    except ValueError:
+        return False
 
 
 def _validate_link(url: str) -> str:
@@ -42,7 +53,7 @@ def _validate_link(url: str) -> str:
     if (
         parts.scheme not in {"http", "https"}
         or parts.username is not None
-        or not _HOST.fullmatch(parts.hostname or "")
+        or not _is_linked_host(parts.hostname or "")
         or (port is not None and not 10 <= port <= 65535)
     ):
         msg = "a link for Saleor must be an absolute http(s) address"

@@ -253,6 +253,8 @@ def test_references_for_what_never_got_one_are_all_different() -> None:
         "https://app:5/",
         "https://user:word@x.test/",
         "http://app/",  # Saleor's reports refuse a name without a dot
+        "https://[2001:db8::zz]/",
+        "https://[fe80::1%25eth0]/",
         "https://x.test/" + "a" * 186,
     ],
 )
@@ -263,7 +265,14 @@ def test_a_link_that_saleor_would_refuse(url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["https://x.test/" + "a" * 185, "http://localhost:8000/", "https://a-b.example.co/p?q=1#r"]
+    "url",
+    [
+        "https://x.test/" + "a" * 185,
+        "http://localhost:8000/",
+        "https://a-b.example.co/p?q=1#r",
+        "https://[2001:db8::7]/payments/1",
+        "http://[::1]:8100/payments/1?saleorApiUrl=http://[::1]:8000/graphql/",
+    ],
 )
 def test_a_link_that_saleor_takes(url: str) -> None:
     assert usable_link(url) == url
