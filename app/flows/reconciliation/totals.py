@@ -134,8 +134,11 @@ class Totals:
             self.count_unreadable(entry.at)
             return
         for line in lines:
-            if line.receiver_amount is not None and line.receiver is not None:
-                _add(sums, ("", line.receiver, entry.currency, kind), line.receiver_amount, line.receiver_fee)
+            if not line.receiver_amount or line.receiver is None:
+                continue
+            share = ("", line.receiver, entry.currency, kind)
+            if not _add(sums, share, line.receiver_amount, line.receiver_fee):
+                self.count_unreadable(entry.at)
 
 
 def _add(sums: dict[_Key, _Sum], key: _Key, amount: Decimal, fee: Decimal | None, *, is_return: bool = False) -> bool:

@@ -60,6 +60,22 @@ def test_how_a_line_counts(said: BookLine, how: list[object]) -> None:
     assert summed(said)[NOON.date()] == (0, how)
 
 
+@pytest.mark.law(14)
+@pytest.mark.parametrize(
+    ("shares", "unreadable"),
+    [(("10.25", "89.75"), 0), (("100.00", "0"), 0), (("10.255", "89.745"), 2), (("100.00", "-0.01"), 1)],
+)
+def test_a_share_that_cannot_be_summed_is_no_difference_of_the_day_but_unreadable(
+    shares: tuple[str, str], unreadable: int
+) -> None:
+    """The sum of a sub-merchant would lack it, and differ from ours without a word."""
+    lines = [
+        line(currency="KWD", receiver=name, receiver_amount=Decimal(share))
+        for name, share in zip(("potter", "smith"), shares, strict=True)
+    ]
+    assert summed(*lines)[NOON.date()] == (unreadable, [("charged", Decimal("100.00"), 1)])
+
+
 @pytest.mark.parametrize("owner", [replace(OWNER, flow=Flow.PAYOUT), None])
 @pytest.mark.parametrize("method", ["refund", "void", "dispute"])
 def test_what_comes_back_of_a_payout_is_paid_out_no_more(owner: OrderOwner | None, method: str) -> None:
