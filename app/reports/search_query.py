@@ -21,6 +21,7 @@ from decimal import Decimal
 from uuid import UUID
 
 from app.core.text import fit_text
+from app.i18n.currencies import decimals_of
 from app.rules.references import base_of_reference
 from app.store.personal import BlindIndex
 from app.store.search import PaymentFilter, PaymentNames
@@ -39,6 +40,8 @@ _NUMBER = re.compile(
     r"(?:(?P<point>[.,])(?P<decimals>\d{1,2}))?",
     re.ASCII,
 )
+# The third decimal of a dinar, as Saleor writes it: behind a point, or behind a comma where spaces separate thousands.
+_THIRD_DECIMAL = re.compile(r"(?:\.|(?<=[ '’][0-9]{3}),)[0-9]{2}(?P<third>[0-9])$")
 _PREFIX = re.compile(r"[0-9a-z]+")
 
 
@@ -62,6 +65,7 @@ class ByAmount:
 
 ParsedQuery = ByEmail | ByAmount | PaymentNames
 
+_DECIMALS = 2  # of any payment
 _MAX_DIGITS = 13  # before the point, of the largest amount
 
 
@@ -98,7 +102,9 @@ def narrow(
 def _parse_amount(text: str) -> ByAmount | None:
     text = " ".join(text.split())  # amounts are shown with non-breaking spaces, and copied with them
     currency = _CURRENCY.search(text)
-    found = _NUMBER.fullmatch(text[: currency.start()] if currency else text)
+    code = None if currency is None else "UAH" if currency["hryvnia"] else currency["code"].upper()
+    number = _in_hundredths(text[: currency.start()] if currency else text, code)
+    found = None if number is None else _NUMBER.fullmatch(number)
     if found is None or (found["apart"] and found["apart"] == found["point"]):
         return None
     if currency is None and found["plain"] and not found["decimals"]:
@@ -106,8 +112,15 @@ def _parse_amount(text: str) -> ByAmount | None:
     digits = re.sub(r"\D", "", found["plain"] or found["grouped"])
     if len(digits) > _MAX_DIGITS:
         return None  # larger than any payment
-    code = None if currency is None else "UAH" if currency["hryvnia"] else currency["code"].upper()
     return ByAmount(Decimal(f"{digits}.{found['decimals'] or '0'}").quantize(CENT), code)
+
+
+def _in_hundredths(number: str, currency: str | None) -> str | None:
+    """Return a number without the third decimal that its currency has; None if it is finer than any payment."""
+    finer = _THIRD_DECIMAL.search(number) if currency is not None and decimals_of(currency) > _DECIMALS else None
+    if finer is None:
+        return number
+    return number[:-1] if finer["third"] == "0" else None
 
 
 def _parse_name(text: str) -> PaymentNames:

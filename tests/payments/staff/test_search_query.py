@@ -37,6 +37,11 @@ AMOUNTS = st.decimals("0.01", "999999999.99", places=2)
         ("١٢٣٤٫٥٠", "1234.50", None),
         ("１２３４．５０ UAH", "1234.50", "UAH"),
         ("9999999999999.99", "9999999999999.99", None),
+        ("10.250 KWD", "10.25", "KWD"),
+        ("1,000.500 kwd", "1000.50", "KWD"),
+        ("1 000,500 KWD", "1000.50", "KWD"),
+        ("1,000 KWD", "1000.00", "KWD"),
+        ("10.250 UAH", "10250.00", "UAH"),
     ],
 )
 def test_amounts(typed: str, amount: str, currency: str | None) -> None:
@@ -59,6 +64,7 @@ def test_amounts(typed: str, amount: str, currency: str | None) -> None:
         "UAH",
         "5.000,000",
         "10000000000000.00",  # more than any payment
+        "10.255 KWD",  # finer than any payment
     ],
 )
 def test_what_only_looks_like_an_amount_is_a_name(typed: str) -> None:
