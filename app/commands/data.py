@@ -3,11 +3,17 @@
 from typing import Annotated
 
 import typer
+from sqlalchemy.exc import DBAPIError
 
+from app.commands.failure import CommandFailed
+from app.commands.interruption import run_until_interrupted
 from app.commands.progress_bar import Stage, show_progress
-from app.commands.services import with_services
+from app.commands.services import require_initialized, with_services
 from app.commands.terminal import AsJson, print_line, show_json
 from app.services import Services
+from app.settings import Settings, read_settings
+from app.store.connection_errors import UnusableDatabaseError
+from app.store.migrate import Fit, current_revision, fit_of
 from app.store.restored_backup import mark_waiting_as_unknown
 from app.store.retention import Outdated, count_outdated
 from app.worker.erase import ErasedCounts, erase
@@ -69,9 +75,25 @@ def restored(as_json: AsJson = False) -> None:
 
     Run this before you start the app. Then compare the records: saleor-gateway reconcile run.
     """
+    settings = read_settings()
+    require_initialized(settings)
+    run_until_interrupted(_require_backup(settings))
     waited = with_services(lambda services: mark_waiting_as_unknown(services.database, services.now()))
     if as_json:
         show_json({"looked_up_instead": waited})
         return
     print_line(f"Operations that were waiting to be sent and will be looked up instead: {waited}.")
     print_line("Now compare the records, starting one day before the backup: saleor-gateway reconcile run --from DATE")
+
+
+async def _require_backup(settings: Settings) -> None:
+    """Raise CommandFailed for a database without tables: migrated, it would be a shop without payments.
+
+    Whatever else is wrong with it, all commands say.
+    """
+    try:
+        revision = await current_revision(settings.database)
+    except (UnusableDatabaseError, DBAPIError):
+        return
+    if fit_of(revision) is Fit.EMPTY:
+        raise CommandFailed("the database is empty: put the backup in its place, and run this command again", status=2)

@@ -8,6 +8,7 @@ from app.bootstrap import utc_now
 from app.core.vocabulary import Kind, State
 from app.services import Services
 from app.settings import Settings
+from app.store.connection_errors import sqlite_file
 from app.store.tables import MerchantAccount
 from tests.commands.books import operation, store_payment
 from tests.commands.conftest import Shell, one_database
@@ -52,3 +53,11 @@ async def test_what_waited_when_the_backup_was_made_is_not_sent(
     assert (await shell("data", "restored", "--json")).json == {"looked_up_instead": 1}
     said = await shell("data", "restored")
     assert (said.status, "will be looked up instead: 0" in said.out, "reconcile run" in said.out) == (0, True, True)
+
+
+@one_database
+@pytest.mark.fault("backup-restored")
+async def test_a_backup_that_is_not_there_is_not_made_by_a_migration(shell: Shell, settings: Settings) -> None:
+    """As `cp` leaves it on a full disk: migrated, it would be a shop without payments."""
+    sqlite_file(settings.database).write_bytes(b"")
+    (await shell("data", "restored")).failed("the database is empty: put the backup in its place", status=2)
