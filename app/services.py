@@ -32,7 +32,6 @@ from gateway_client.models.accounts import BalanceAccount
 from integration_base.server_clock import ClockDifference, compare_clock
 
 _COMPARISON_INTERVAL = timedelta(minutes=1)
-_LOOK_UP_INTERVAL = timedelta(seconds=1)
 
 BalanceCache: TypeAlias = LatestCache[tuple[str, str | None, datetime], tuple[BalanceAccount, ...], GatewayError]
 """The latest balances that the gateway reported, by the account's id and when the account was last changed."""
@@ -113,7 +112,7 @@ class Services:
     schedule: Schedule = field(default_factory=Schedule)
     retention: Retention = field(default_factory=Retention)
     balances: BalanceCache = field(default_factory=LatestCache)
-    shopper_look_ups: PacedWork[int] = field(default_factory=lambda: PacedWork(_LOOK_UP_INTERVAL))
+    shopper_look_ups: PacedWork[int] = field(default_factory=PacedWork)
 
     @property
     def payments(self) -> PaymentRepository:

@@ -37,7 +37,8 @@ async def process(
     if create.state.final or create.id is None or _is_being_created(services, aggregate):
         return await recorded_response(services, installation, event)
     look_up = partial(resolve_operation, services, create.id, deadline, answering=True)
-    await services.shopper_look_ups.do(create.id, look_up, timeout=deadline.left)
+    pause = services.schedule.between_shopper_look_ups
+    await services.shopper_look_ups.do(create.id, look_up, interval=pause, timeout=deadline.left)
     return await recorded_response(services, installation, event)
 
 

@@ -33,6 +33,7 @@ class Schedule:
     ``pauses_before_resending``: between attempts of a call that provably was not sent.
     ``dispute_interval``: between two look-ups of a dispute, which takes weeks.
     ``between_look_ups``: before each look-up of a reconciliation with the gateway, to leave it time for other requests.
+    ``between_shopper_look_ups``: of one payment, however often its storefront asks.
     ``jitter``: returns a random number from 0 up to 1, by which pauses are spread: otherwise everything that failed
     when a Saleor or the gateway was down would retry at the same moment.
     """
@@ -50,6 +51,7 @@ class Schedule:
     overdue: timedelta = timedelta(hours=24)
     dispute_interval: timedelta = timedelta(days=1)
     between_look_ups: timedelta = timedelta(milliseconds=200)
+    between_shopper_look_ups: timedelta = timedelta(seconds=1)
     pauses_before_resending: tuple[timedelta, ...] = (timedelta(milliseconds=200), timedelta(milliseconds=800))
     jitter: Callable[[], float] = lambda: 0.0
 

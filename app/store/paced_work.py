@@ -16,34 +16,35 @@ MAX_NAMES = 1000
 
 
 class PacedWork(Generic[K]):
-    """Starts the work of each name once in ``interval`` at most.
+    """Starts the work of each name once in an interval at most.
 
     Beyond ``most`` names, the oldest starts are forgotten.
     """
 
-    def __init__(self, interval: timedelta, *, most: int = MAX_NAMES) -> None:
-        self._interval = interval.total_seconds()
+    def __init__(self, *, most: int = MAX_NAMES) -> None:
         self._most = most
         self._started_at: OrderedDict[K, float] = OrderedDict()
         self._waiting: dict[K, asyncio.Task[object]] = {}
 
-    async def do(self, name: K, work: Callable[[], Coroutine[Any, Any, object]], *, timeout: float) -> None:
+    async def do(
+        self, name: K, work: Callable[[], Coroutine[Any, Any, object]], *, interval: timedelta, timeout: float
+    ) -> None:
         """Wait until the work of ``name`` was started after this call, and has ended; for ``timeout`` seconds at most.
 
         Raises what the work raises. The work must end by itself: a caller that stops waiting does not stop it.
         """
         task = self._waiting.get(name)
         if task is None:
-            task = self._waiting[name] = asyncio.create_task(self._start(name, work))
+            task = self._waiting[name] = asyncio.create_task(self._start(name, work, interval.total_seconds()))
         done, _ = await asyncio.wait({task}, timeout=timeout)
         if done:
             task.result()
 
-    async def _start(self, name: K, work: Callable[[], Coroutine[Any, Any, object]]) -> object:
+    async def _start(self, name: K, work: Callable[[], Coroutine[Any, Any, object]], interval: float) -> object:
         clock = asyncio.get_running_loop().time
         try:
             if name in self._started_at:
-                await asyncio.sleep(self._started_at[name] + self._interval - clock())
+                await asyncio.sleep(self._started_at[name] + interval - clock())
         finally:
             del self._waiting[name]
         self._started_at[name] = clock()

@@ -44,7 +44,7 @@ class AppSettings(Settings):
     @property
     def schedule(self) -> Schedule:
         """The usual schedule, without pauses."""
-        return replace(super().schedule, pauses_before_resending=(timedelta(0),))
+        return replace(super().schedule, pauses_before_resending=(timedelta(0),), between_shopper_look_ups=timedelta(0))
 
 
 class AppUnderTest:

@@ -25,6 +25,7 @@ from app.flows.notifications import Receipt, receive
 from app.flows.process_session import process
 from app.rules.addresses import Addresses
 from app.rules.references import order_id_of
+from app.rules.schedule import Schedule
 from app.services import Gateways, Services
 from app.store.accounts import AccountKeys, AccountRepository, NewAccount
 from app.store.card_keys import CardKeyRepository
@@ -32,7 +33,6 @@ from app.store.columns import Moment, table_of
 from app.store.database import Database
 from app.store.inbox import Inbox
 from app.store.installations import InstallationRepository, OpenInstallation
-from app.store.paced_work import PacedWork
 from app.store.personal import BlindIndex, PersonalData
 from app.store.problems import schedule_problem_comparison
 from app.store.saved_cards import SavedCards
@@ -407,7 +407,7 @@ async def open_shop(database: Database, vault: Vault, clock: Clock, gateway: Fak
             gateways=Gateways(http, accounts),
             addresses=Addresses("https://pay.example.com"),
             now=clock,
-            shopper_look_ups=PacedWork(timedelta()),  # the clock of stories stands still
+            schedule=Schedule(between_shopper_look_ups=timedelta()),  # the clock of stories stands still
         )
         yield Shop(services, clock, gateway, saleor, installation, account, saleor.new_transaction())
 

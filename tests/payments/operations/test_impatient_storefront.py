@@ -6,7 +6,6 @@ from datetime import timedelta
 
 import pytest
 
-from app.store.paced_work import PacedWork
 from integration_base_tests.loopback import ReceivedRequest, json_reply
 from tests.payments.fake_gateway import payment
 from tests.payments.shop import Shop, run_concurrently
@@ -17,11 +16,16 @@ INTERVAL = timedelta(milliseconds=200)
 @pytest.fixture
 async def waiting(shop: Shop) -> Shop:
     """A shop whose shopper is on the payment page, with a shorter interval than the real one."""
-    shop.services = replace(shop.services, shopper_look_ups=PacedWork(INTERVAL))
+    look_up_once_in(shop, INTERVAL)
     shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
     shop.gateway.book[shop.order_id] = [payment(shop.order_id, "init", mode="hosted")]
     return shop
+
+
+def look_up_once_in(shop: Shop, interval: timedelta) -> None:
+    usual = shop.services
+    shop.services = replace(usual, schedule=replace(usual.schedule, between_shopper_look_ups=interval))
 
 
 async def test_tabs_that_ask_at_once_share_a_look_up_and_get_one_answer(waiting: Shop) -> None:
@@ -55,7 +59,7 @@ async def test_who_asks_while_a_look_up_is_answered_reads_what_is_true_then(wait
 
 
 async def test_what_has_no_time_to_wait_is_answered_from_the_record(waiting: Shop) -> None:
-    waiting.services = replace(waiting.services, shopper_look_ups=PacedWork(timedelta(hours=1)))
+    look_up_once_in(waiting, timedelta(hours=1))
     await waiting.process_session()
     async with waiting.webhook_budget(0.1):
         assert (await waiting.process_session()).result == "CHARGE_ACTION_REQUIRED"
