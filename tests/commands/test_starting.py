@@ -173,7 +173,9 @@ def test_completion_is_installed_for_the_next_shell(bash: Mapping[str, str]) -> 
     assert _in_bash(bash, f'source "$HOME/.bashrc"\n{press}') == ["migrate"]
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "koi8-u"])
+@pytest.mark.parametrize(
+    "encoding", ["ascii", *(pytest.param(one, marks=pytest.mark.long) for one in ("latin-1", "koi8-u"))]
+)
 async def test_text_that_the_output_cannot_encode_is_written_escaped(encoding: str, tmp_path: Path) -> None:
     """A command has done its work when it prints: a stack trace would hide what it did."""
     ended, out, err = await _run_process("doctor", tmp_path, PYTHONIOENCODING=encoding)
@@ -190,7 +192,7 @@ async def test_a_command_without_an_output_does_its_work(tmp_path: Path) -> None
     assert (tmp_path / "payments.sqlite").exists()
 
 
-@pytest.mark.parametrize("umask", ["0o777", "0o277", "0o022"])
+@pytest.mark.parametrize("umask", ["0o777", pytest.param("0o277", marks=pytest.mark.long), "0o022"])
 async def test_what_a_command_makes_is_its_own_whatever_the_umask(umask: str, tmp_path: Path) -> None:
     """Such a umask made a data folder that the app itself could not use, with the advice to give it away."""
     data = tmp_path / "data"
