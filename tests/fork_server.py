@@ -135,6 +135,8 @@ def _import_everything() -> None:
             import_module(command.module)
     import_module("tests.journeys.crashing_app")
     httpcore2.default_ssl_context = cache(httpcore2.default_ssl_context)  # 20 ms for each client, and all speak plainly
+    for client in ("gateway_client.sandbox.tls", "saleor_app_sdk.testing.client"):
+        import_module(client).shared_ssl_context()
     with redirect_stdout(io.StringIO()):
         asyncio.run(_warm_up())
     gc.collect()

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import ssl
 from collections.abc import AsyncIterator
 
 import httpx2
@@ -20,6 +19,7 @@ from gateway_client.sandbox.pages import checkout, overview, receipts
 from gateway_client.sandbox.pages.rendering import STATIC, template_environment
 from gateway_client.sandbox.sandbox import Sandbox
 from gateway_client.sandbox.settings import SandboxSettings
+from gateway_client.sandbox.tls import shared_ssl_context
 
 ROUTERS = (
     payments.router,
@@ -39,9 +39,9 @@ def create_sandbox(settings: SandboxSettings, connections: Connections | None = 
     @contextlib.asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         # Webhooks to this machine must not go through a proxy from the environment, and redirects are not followed:
-        # the merchant names one address. The context knows OpenSSL's SSL_CERT_FILE, as the app does.
+        # the merchant names one address.
         async with httpx2.AsyncClient(
-            verify=ssl.create_default_context(),
+            verify=shared_ssl_context(),
             timeout=settings.webhook_timeout,
             trust_env=False,
             follow_redirects=False,

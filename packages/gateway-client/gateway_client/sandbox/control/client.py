@@ -1,6 +1,5 @@
 """A client for the control endpoints, for tests and the demo."""
 
-import ssl
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -21,6 +20,7 @@ from gateway_client.sandbox.core.records import Share
 from gateway_client.sandbox.deliveries import Delivery
 from gateway_client.sandbox.scripting import FaultRule, WebhookRule
 from gateway_client.sandbox.settings import Behaviour
+from gateway_client.sandbox.tls import shared_ssl_context
 from integration_base.exact_json import dumps
 
 ResponseT = TypeVar("ResponseT", bound=BaseModel)
@@ -44,9 +44,7 @@ class SandboxControl:
         self._base = f"{base_url.rstrip('/')}/_sandbox"
         self._owns_client = http is None
         self._http = (
-            http
-            if http is not None
-            else httpx2.AsyncClient(verify=ssl.create_default_context(), trust_env=False, timeout=70)
+            http if http is not None else httpx2.AsyncClient(verify=shared_ssl_context(), trust_env=False, timeout=70)
         )
 
     async def __aenter__(self) -> Self:
