@@ -72,7 +72,7 @@ def record_repeated_request(
         ),
         None,
     )
-    reported = success is not None and not unread and (success.state is EventState.DELIVERED or success.attempts > 0)
+    reported = success is not None and not unread and success.attempts > 0
     if success is not None and reported:
         operation.psp_reference = new_reference(Kind.REFUND.value)
         _rebook_refund(aggregate, operation, success, context.now)

@@ -21,6 +21,7 @@ from app.rules.balance import balance
 from app.rules.decision_context import enqueue_note, raise_problem
 from app.rules.decisions.action import step_for
 from app.rules.details import Details, Sum
+from app.rules.issues import IssueCode, issue_from_json
 from app.rules.mapper import Observation
 from app.rules.observation import find_matching_operation
 from app.rules.problems import cause_of_mismatch, problem_text
@@ -494,6 +495,15 @@ class TestOurOwnConclusions:
         assert (cancel.state, cancel.updated_at) == (ends, later)
         assert (aggregate.events[-1].type, aggregate.events[-1].psp_reference) == (event, "cancel-1")
 
+    @pytest.mark.law(13)
+    def test_cancellation_ends_with_a_payment_that_the_gateway_has_refused(self) -> None:
+        """Whoever asked for it has nothing more to wait for: there is no payment."""
+        cancel = an_operation(Kind.CANCEL, State.WAITING, Decimal(0), psp_reference="cancel-1", next_poll_at=NOON)
+        aggregate = an_aggregate(Flow.CHARGE, State.UNKNOWN, cancel)
+        conclude(aggregate, aggregate.create, State.FAILURE, decision_context(), message="refused")
+        assert (cancel.state, cancel.next_poll_at) == (State.SUCCESS, None)
+        assert [event.type for event in aggregate.events] == ["CHARGE_FAILURE", "CANCEL_SUCCESS"]
+
     def test_silence_about_the_payment_does_not_say_that_it_was_cancelled(self) -> None:
         cancel = an_operation(Kind.CANCEL, State.UNKNOWN, Decimal(0))
         aggregate = an_aggregate(Flow.CHARGE, State.INIT, cancel)
@@ -588,6 +598,38 @@ def test_an_order_is_looked_up_when_an_operation_of_ours_ends_and_not_each_time_
     refund.next_poll_at = None
     apply(aggregate, POS, [ended], context)
     assert refund.next_poll_at is None
+
+
+@pytest.mark.law(7, 10)
+@pytest.mark.parametrize(
+    ("kind", "before", "after", "is_compared"),
+    [
+        (Kind.DISPUTE, State.SUCCESS, State.FAILURE, True),  # its turns may arrive in another order
+        (Kind.DISPUTE, State.FAILURE, State.FAILURE, False),
+        (Kind.REFUND, State.PENDING, State.SUCCESS, False),  # it has never held up one of ours
+    ],
+)
+def test_whole_order_is_looked_up_when_a_dispute_turns_and_not_when_an_operation_of_others_ends(
+    kind: Kind, before: State, after: State, *, is_compared: bool
+) -> None:
+    theirs = an_operation(kind, before, operation_id="theirs", idempotency_key="gateway:theirs", psp_reference="theirs")
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, theirs)
+    context = replace(decision_context(), is_single_record=True)
+    apply(aggregate, POS, [observation(kind, after, gateway_id="theirs")], context)
+    assert theirs.state is after
+    assert theirs.next_poll_at == (context.schedule.next_order_look_up(NOON) if is_compared else None)
+
+
+@pytest.mark.law(10)
+@pytest.mark.parametrize(("before", "is_beyond"), [("0.01", True), ("0.00", False)])
+def test_staff_see_a_refund_of_ours_that_others_had_left_too_little_for(before: str, *, is_beyond: bool) -> None:
+    """Theirs was reported while ours was at the gateway, which has carried out both."""
+    theirs = an_operation(Kind.REFUND, State.SUCCESS, Decimal(before), idempotency_key="gateway:theirs")
+    ours = an_operation(Kind.REFUND, State.UNKNOWN)
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, theirs, ours)
+    conclude(aggregate, ours, State.SUCCESS, decision_context(), message="made")
+    found = [issue_from_json(problem.message) for problem in aggregate.payment.problems]
+    assert [issue and issue.code for issue in found] == ([IssueCode.OVERDRAWN] if is_beyond else [])
 
 
 @pytest.mark.law(8)

@@ -237,6 +237,25 @@ def test_each_charge_of_a_subscription_gives_back_its_own_money(gone: Kind, stat
     assert {each.id: each.refundable for each in now.recurring} == {"second": HUNDRED, "third": Decimal("40.00")}
 
 
+@pytest.mark.parametrize("state", [State.SUCCESS, State.PENDING, State.FAILURE])
+def test_later_charges_and_their_refunds_count_in_what_a_subscription_took_and_gave_back(state: State) -> None:
+    charges = [an_operation(Kind.RECURRING, State.SUCCESS, Decimal("30.00"), operation_id=name) for name in "ab"]
+    refunds = [an_operation(Kind.REFUND, state, Decimal("20.00"), charge_id=charge_id) for charge_id in (None, "a")]
+    now = balance(Flow.CHARGE, [create(State.SUCCESS), *charges, *refunds])
+    assert (now.taken, now.returned) == (Decimal("160.00"), Decimal("40.00") if state is State.SUCCESS else ZERO)
+
+
+def test_nothing_is_refunded_of_a_later_charge_that_is_refunded_already() -> None:
+    """Not even nothing: staff read what has become of it."""
+    charge = an_operation(Kind.RECURRING, State.SUCCESS, HUNDRED, operation_id="second")
+    refund = an_operation(Kind.REFUND, State.SUCCESS, HUNDRED, charge_id="second")
+    now = balance(Flow.CHARGE, [create(State.SUCCESS), charge, refund])
+    for amount in (ZERO, Decimal("0.01")):
+        with pytest.raises(RefusalError) as refused:
+            step_for(REFUND, amount, now, charge_id="second")
+        assert refused.value.code is RefusalCode.NOT_POSSIBLE
+
+
 def test_what_a_subscription_gave_back_later_is_not_of_its_first_payment() -> None:
     refund = an_operation(Kind.REFUND, State.SUCCESS, HUNDRED)
     refund.charge_id = "a later charge"

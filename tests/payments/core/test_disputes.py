@@ -1,5 +1,6 @@
 """A payer may get the same money twice: by refunds that were made or are under way, and from the bank (law 10)."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -46,6 +47,42 @@ def test_staff_see_an_open_dispute_until_it_ends(ends: State, issues: list[Issue
         assert _open_issues(aggregate.payment) == [IssueCode.DISPUTE_OPEN]
     apply(aggregate, POS, [observation(Kind.DISPUTE, ends, gateway_id="dispute")], decision_context())
     assert _open_issues(aggregate.payment) == issues
+
+
+@pytest.mark.law(7, 10)
+def test_lost_dispute_that_turns_in_the_stores_favour_is_no_problem_any_more() -> None:
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
+    seen = []
+    for state in (State.SUCCESS, State.FAILURE, State.SUCCESS):
+        apply(aggregate, POS, [observation(Kind.DISPUTE, state, gateway_id="dispute")], decision_context())
+        seen.append(_open_issues(aggregate.payment))
+    assert seen == [[IssueCode.DISPUTE_LOST], [], [IssueCode.DISPUTE_LOST]]
+
+
+@pytest.mark.law(10)
+@pytest.mark.parametrize(("disputed", "told"), [("second", [HUNDRED]), ("first", [HUNDRED, HUNDRED])])
+def test_dispute_of_a_later_charge_that_gets_an_id_of_its_own_is_one_dispute(
+    disputed: str, told: list[Decimal]
+) -> None:
+    """The first record names the disputed charge only, and the next one also the dispute."""
+    charge = an_operation(Kind.RECURRING, State.SUCCESS, operation_id="second", idempotency_key="gateway:second")
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, charge)
+    aggregate.payment.recurring_id, aggregate.create.operation_id = "subscription", "first"
+    for name, payment_id in (("second", "second"), ("dispute-1", disputed)):
+        record = observation(Kind.DISPUTE, State.SUCCESS, gateway_id=name, payment_id=payment_id)
+        apply(aggregate, POS, [record], decision_context())
+    assert [event.amount for event in aggregate.events if event.type == "CHARGE_BACK"] == told
+
+
+@pytest.mark.law(10)
+def test_chargeback_that_overtakes_its_charge_is_told_once_and_after_it() -> None:
+    aggregate = an_aggregate(Flow.CHARGE, State.INIT)
+    single = replace(decision_context(), is_single_record=True)
+    lost = observation(Kind.DISPUTE, State.SUCCESS, gateway_id="dispute")
+    for record in (lost, lost, observation(Kind.CREATE, State.SUCCESS), lost):
+        apply(aggregate, POS, [record], single)
+    told = [event.type for event in aggregate.events if event.type != "INFO"]
+    assert told == ["CHARGE_SUCCESS", "CHARGE_BACK"]
 
 
 @pytest.mark.law(7, 10)

@@ -1,13 +1,18 @@
 """What others do to a payment is compared with what was left of it."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 
+from app.core.payment import Payment
 from app.core.vocabulary import Flow, Kind, State
-from app.rules.external_operations import leaves_rest, payer_fee_on
+from app.rules.apply import apply
+from app.rules.external_operations import amount_left_for, leaves_rest, payer_fee_on
+from app.rules.issues import IssueCode, issue_from_json
+from app.rules.problems import open_problems
 from app.store.tables import MerchantAccount
-from tests.payments.aggregates import an_aggregate, an_operation
+from tests.payments.aggregates import HUNDRED, NOON, POS, an_aggregate, an_operation, decision_context, observation
 
 
 @pytest.mark.law(10)
@@ -35,3 +40,63 @@ def test_the_payers_fee_was_paid_with_the_payment_and_comes_back_with_all_of_it(
     assert isinstance(account, MerchantAccount)
     account.payer_fee_percent = Decimal(2)
     assert payer_fee_on(aggregate, theirs) == (Decimal(fee) if charge_id is None else 0)
+
+
+@pytest.mark.law(10)
+@pytest.mark.parametrize(("charge_id", "left"), [(None, "60.00"), ("a-later-charge", None)])
+def test_dispute_is_compared_with_what_the_payment_took_unless_it_is_about_a_later_charge(
+    charge_id: str | None, left: str | None
+) -> None:
+    """A later charge may be over more than the payment that began the subscription."""
+    before, theirs = (
+        an_operation(Kind.DISPUTE, state, Decimal(amount), idempotency_key=f"gateway:{amount}", charge_id=about)
+        for state, amount, about in ((State.SUCCESS, "40.00", None), (State.PENDING, "70.00", charge_id))
+    )
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, before, theirs)
+    assert amount_left_for(aggregate, theirs) == (None if left is None else Decimal(left))
+
+
+def _issues(payment: Payment) -> list[IssueCode]:
+    read = [issue_from_json(problem.message) for problem in open_problems(payment)]
+    return [issue.code for issue in read if issue is not None]
+
+
+@pytest.mark.law(7, 10)
+@pytest.mark.parametrize(
+    ("amount", "state", "is_repeated"),
+    [
+        ("40.00", State.SUCCESS, True),
+        ("40.00", State.WAITING, True),
+        ("40.00", State.FAILURE, False),
+        ("30.00", State.SUCCESS, False),
+        (None, None, False),
+    ],
+)
+def test_staff_see_a_refund_that_was_made_after_all_only_if_it_may_have_been_requested_again(
+    amount: str | None, state: State | None, *, is_repeated: bool
+) -> None:
+    """The payer has perhaps been refunded twice, although there was enough left for both."""
+    given_up = an_operation(Kind.REFUND, State.FAILURE, Decimal("40.00"), operation_id="refund-1")
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, given_up)
+    if amount is not None and state is not None:
+        aggregate.operations.append(an_operation(Kind.REFUND, state, Decimal(amount), operation_id="refund-2"))
+    made = observation(Kind.REFUND, State.SUCCESS, Decimal("40.00"), "refund-1")
+    apply(aggregate, POS, [made], decision_context())
+    assert given_up.state is State.SUCCESS
+    assert _issues(aggregate.payment) == ([IssueCode.MADE_AFTER_ALL] if is_repeated else [])
+
+
+@pytest.mark.law(10)
+@pytest.mark.parametrize(("state", "issues"), [(State.SUCCESS, [IssueCode.OTHER_PAYMENT]), (State.PENDING, [])])
+def test_whole_order_is_looked_up_after_a_refund_of_a_payment_that_is_not_known(
+    state: State, issues: list[IssueCode]
+) -> None:
+    """It may be of a later charge whose notification is late; it is booked nowhere meanwhile."""
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
+    aggregate.create.operation_id = "the-payment"
+    context = replace(decision_context(), is_single_record=True)
+    refund = observation(Kind.REFUND, state, HUNDRED, "theirs", payment_id="another")
+    apply(aggregate, POS, [refund], context)
+    assert aggregate.create.next_poll_at == context.schedule.next_order_look_up(NOON)
+    assert _issues(aggregate.payment) == issues
+    assert [operation.kind for operation in aggregate.operations] == [Kind.CREATE]

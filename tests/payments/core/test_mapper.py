@@ -206,5 +206,5 @@ def test_what_is_an_amount_of_money(amount: str, good: bool) -> None:
 def test_a_payer_pays_what_was_requested_and_at_most_the_fee_on_top(amount: str, matches: bool) -> None:
     known = known_operation(Kind.CREATE, State.INIT, payer_fee=Decimal("1.50"))
     followed = compute_transition(known, observation(Kind.CREATE, State.SUCCESS, Decimal(amount)))
-    assert (followed.state is State.SUCCESS) is matches
+    assert (followed.state, followed.amount) == ((State.SUCCESS, HUNDRED) if matches else (None, None))
     assert (followed.problem is None) is matches

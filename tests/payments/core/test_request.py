@@ -25,6 +25,7 @@ ITEMS = st.lists(st.fixed_dictionaries({"sub_merchant_id": st.text(max_size=4)})
         receipt_delivery=st.none() | st.just("email"),
         comment=st.none() | st.text(min_size=1),
         is_full=st.booleans(),
+        is_rest=st.booleans(),
         chosen_shares=st.none() | SUMS,
         line_worth=st.none() | SUMS,
         closing_sentence=st.none() | st.just("The page was closed"),

@@ -49,6 +49,17 @@ def operation_for(aggregate: PaymentAggregate, request: ActionRequest) -> Operat
     return ActionRequested(request, decision_context(), opens_keys=lambda _payment: True).decide(aggregate).operation
 
 
+@pytest.mark.law(9)
+@pytest.mark.parametrize(("by", "is_answered"), [(None, True), ("staff@shop.test", False)])
+def test_only_a_request_that_saleor_is_answered_needs_a_reference_before_its_turn(
+    by: str | None, *, is_answered: bool
+) -> None:
+    """That of staff in the app is reported later, under the gateway's."""
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, an_operation(Kind.REFUND, State.PENDING, Decimal("1.00")))
+    waiting = operation_for(aggregate, replace(REFUND, by=by))
+    assert (waiting.state, waiting.psp_reference is not None) == (State.WAITING, is_answered)
+
+
 @pytest.mark.parametrize(("amount", "is_full"), [(HUNDRED, True), (Decimal("99.99"), False)])
 def test_a_refund_is_full_that_takes_all_that_was_charged(amount: Decimal, is_full: bool) -> None:
     refund = operation_for(an_aggregate(Flow.CHARGE, State.SUCCESS), replace(REFUND, amount=amount))

@@ -23,6 +23,7 @@ from tests.payments.aggregates import HUNDRED, NOON, an_aggregate, an_operation,
 
 FAILED = EventType.REFUND_FAILURE
 SECOND = timedelta(seconds=1)
+MINUTE = timedelta(minutes=1)
 WINDOW = decision_context().schedule.answer_window
 
 
@@ -134,6 +135,27 @@ def test_an_event_whose_answer_is_not_read_yet_waits_without_counting_an_attempt
     event = aggregate.events[0]
     assert (event.next_attempt_at, event.attempts, event.state) == (NOON + SECOND, 0, EventState.WAITING)
     assert refund.answer_awaited_until == before
+
+
+@pytest.mark.law(9)
+@pytest.mark.parametrize(
+    ("failed_after", "is_over"), [((1, 6), True), ((1,), False), ((-1, 1), False)], ids=["both", "one", "one before"]
+)
+def test_answers_to_requests_that_look_alike_are_given_up_once_saleor_has_failed_each(
+    aggregate: PaymentAggregate, refund: Operation, failed_after: tuple[int, ...], *, is_over: bool
+) -> None:
+    """A failure without a reference may be that of either request, and may be older than the later one."""
+    requests = [
+        entry("REFUND_REQUEST", pspReference="", idempotencyKey=key, createdAt=(NOON + minutes * MINUTE).isoformat())
+        for key, minutes in (("key", 0), ("another", 5))
+    ]
+    failures = [
+        entry(FAILED.value, pspReference="", createdAt=(NOON + minutes * MINUTE).isoformat())
+        for minutes in failed_after
+    ]
+    refund.granted_refund_id, refund.state = "grant", State.SUCCESS
+    found = HistoryRead(awaited(aggregate), [*requests, *failures], decision_context()).decide(aggregate)
+    assert found == Confirmation(granted="grant" if is_over else None)
 
 
 @pytest.mark.law(9)
