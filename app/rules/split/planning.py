@@ -216,8 +216,9 @@ def check_choice(
 
 def _granted_worth(rules: SplitRules, granted: GrantedRefund, order: Order | None) -> dict[str, Fraction]:
     lines = granted_lines(granted, rules.metadata_key)
-    included = granted.shipping_costs_included and order is not None and order.shipping_price is not None
-    shipping = order.shipping_price.gross.amount if included and order and order.shipping_price else ZERO
+    shipping = ZERO
+    if granted.shipping_costs_included and order is not None and order.shipping_price is not None:
+        shipping = order.shipping_price.gross.amount
     return granted_worth(rules, lines, shipping=shipping)
 
 

@@ -196,6 +196,14 @@ def test_attributes_are_at_most_twenty_and_can_be_removed() -> None:
         read_option("attributes", [*twenty, "one more={order}"])
 
 
+def test_orders_of_another_shop_are_told_by_something_of_their_ids() -> None:
+    """Otherwise no notification of an unknown order would be for staff any more."""
+    assert read_option("other_orders", ["woo-*", "A" * 32]) == ["woo-*", "A" * 32]
+    for text in ("*", "* *", "A" * 33, "woo\n*"):
+        with pytest.raises(OptionsRefusedError, match="does not stand for order ids"):
+            read_option("other_orders", [text])
+
+
 @pytest.mark.parametrize("text", ["0", "-1", "1.5", "", "١", "31622401", "1" * 20])
 def test_a_time_to_pay_is_a_number_of_seconds(text: str) -> None:
     assert read_option("order_timeout", "31622400") == 31_622_400

@@ -16,7 +16,7 @@ from app.rules import issues
 from app.rules.decision_context import raise_problem
 from app.rules.issues import Issue, IssueCode, IssueFact, issue_from_json
 from app.rules.labels import what_of
-from app.rules.problems import acknowledge, add_problem, cause_of_mismatch, open_problems
+from app.rules.problems import PAID_TWICE, acknowledge, add_problem, cause_of_mismatch, open_problems
 from app.rules.stored_issues import is_stored, stored_message
 from tests.payments.aggregates import NOON, an_aggregate
 
@@ -149,6 +149,14 @@ def test_what_staff_have_judged_under_an_earlier_version_stays_judged(sentence: 
     assert len(open_problems(payment)) == 1
 
 
+def test_another_mismatch_than_staff_have_judged_is_raised_although_its_facts_are_the_same() -> None:
+    payment = raised_before(LazyMessage("The gateway reports another order (%(order)s).", order="o"))
+    acknowledge(payment, NOON)
+    issue = Issue(IssueCode.OTHER_ORDER, order="o")
+    add_problem(payment, cause_of_mismatch(issue, 1, "x"), issue, NOON)
+    assert len(open_problems(payment)) == 1
+
+
 def test_another_amount_than_staff_have_judged_is_raised() -> None:
     before = LazyMessage("The gateway reports %(sum)s, but %(asked)s was asked.", sum=NINETY, asked=HUNDRED)
     payment = raised_before(before)
@@ -165,4 +173,19 @@ def test_saleor_is_not_told_again_what_an_earlier_version_has_told_it() -> None:
     assert aggregate.events == []
     for _ in range(2):
         raise_problem(aggregate, DIFFERS, NOON, cause=cause_of_mismatch(DIFFERS, 2, "x"))
+    assert [event.message for event in aggregate.events] == [DIFFERS.message]
+
+
+def test_saleor_is_told_anew_what_an_earlier_version_has_told_in_a_sentence_that_is_not_known() -> None:
+    """It may have stated other sums."""
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
+    aggregate.payment.problems = [
+        Problem(
+            kind=AlertKind.PAID_TWICE,
+            message=LazyMessage("Paid twice: %(sum)s.", sum=NINETY).to_json(),
+            raised_at=NOON,
+        )
+    ]
+    for _ in range(2):
+        raise_problem(aggregate, DIFFERS, NOON, cause=PAID_TWICE)
     assert [event.message for event in aggregate.events] == [DIFFERS.message]

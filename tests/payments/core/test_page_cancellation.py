@@ -1,5 +1,7 @@
 """Why a page is closed is a code: what decides is never compared with a sentence, which may be worded anew."""
 
+from datetime import timedelta
+
 import pytest
 
 from app.core.payment import Operation
@@ -11,7 +13,9 @@ from app.rules.page_cancellation import (
     is_closing_for,
     is_retried_until_confirmed,
     needs_look_up_first,
+    postpone_closing,
 )
+from app.rules.schedule import Schedule
 from tests.payments.aggregates import NOON, an_aggregate, an_operation
 
 COVERED_BEFORE = "The same is paid or at the bank by another payment, and the payment page was closed"
@@ -44,6 +48,18 @@ def test_what_must_not_be_paid_is_closed_until_the_gateway_confirms_it(reason: C
     assert needs_look_up_first(closing) is (reason is CloseReason.LINK_LOST)
     closing.polls = 1
     assert needs_look_up_first(closing) is (reason in RETRIED)
+
+
+@pytest.mark.law(12, 13)
+def test_page_that_was_not_closed_is_closed_again_after_growing_pauses() -> None:
+    pauses = []
+    for polls in (0, 1, 2, 3, 50):
+        closing = an_operation(Kind.CANCEL, State.INTENT, polls=polls)
+        postpone_closing(closing, None, Schedule(), NOON)
+        assert closing.state is State.WAITING
+        assert closing.next_poll_at is not None
+        pauses.append(closing.next_poll_at - NOON)
+    assert pauses[0] == pauses[1] < pauses[2] < pauses[3] <= pauses[4] == timedelta(minutes=5)
 
 
 @pytest.mark.law(12)

@@ -123,6 +123,27 @@ class TestOnPaper:
         ]
         assert problem_messages(it)[20] == MORE.message
 
+    @pytest.mark.law(13)
+    @pytest.mark.parametrize(
+        ("state", "is_looked_up", "stays"),
+        [
+            (State.PENDING, False, True),
+            (State.PENDING, True, False),
+            (State.WAITING, False, False),
+            (State.SUCCESS, False, False),
+        ],
+    )
+    def test_what_stands_for_further_mismatches_stays_while_one_may_have_stopped_the_look_ups(
+        self, state: State, *, is_looked_up: bool, stays: bool
+    ) -> None:
+        """Which operation a mismatch that is not listed is about is not known: any that nobody looks up any more."""
+        it = a_payment()
+        for number in range(21):
+            add_problem(it, cause_of_mismatch(AMOUNT, number, ""), AMOUNT, NOON)
+        refund = an_operation(Kind.REFUND, state, id=1000, next_poll_at=NOON if is_looked_up else None)
+        acknowledge(it, NOON, [refund])
+        assert problem_messages(it) == ([MORE.message] if stays else [])
+
     @pytest.mark.law(8)
     @pytest.mark.parametrize("cause", [KEYS, SEALED, PAID_TWICE, UNREADABLE, cause_of_mismatch(AMOUNT, 1, "")])
     def test_only_a_record_that_was_read_can_be_one_that_does_not_match(self, cause: Cause) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.vocabulary import Flow, Kind, State
+from app.core.vocabulary import Flow, Kind, Mode, State
 from app.rules.references import ensure_reference
 from app.rules.refusal import RefusalCode, RefusalError
 from app.rules.responses import action_response, session_refusal_response, session_response
@@ -87,6 +87,19 @@ def test_a_decline_has_the_gateways_code_and_words_for_the_shopper() -> None:
     aggregate = an_aggregate(Flow.CHARGE, State.FAILURE)
     aggregate.create.status_code, aggregate.create.shopper_message = "4009", "Not enough money."
     assert session_response(aggregate, PAGE).data == {"errors": [{"code": "4009", "message": "Not enough money."}]}
+
+
+@pytest.mark.parametrize(
+    ("said", "reads"), [("Confirm it in your bank's app.", "Confirm it in your bank's app."), ("", "being processed")]
+)
+def test_shopper_who_pays_directly_reads_what_the_gateway_waits_for(said: str, reads: str) -> None:
+    aggregate = an_aggregate(Flow.CHARGE, State.PENDING)
+    aggregate.payment.mode = Mode.DIRECT
+    aggregate.create.waits_for_shopper, aggregate.create.status_code = True, "2123"
+    aggregate.create.shopper_message = said
+    [error] = session_response(aggregate, PAGE).data["errors"]
+    assert error["code"] == "2123"
+    assert reads in error["message"]
 
 
 @pytest.mark.law(8)

@@ -11,6 +11,7 @@ from app.rules.subscription import (
     has_running_subscription,
     is_later_charge,
     is_of_unknown_payment,
+    update_subscription,
 )
 from tests.payments.aggregates import NOON, an_aggregate
 
@@ -29,6 +30,28 @@ def begun(state: State = State.SUCCESS, operation_id: str | None = "first") -> P
 def test_only_what_began_a_subscription_has_one_that_runs() -> None:
     assert has_running_subscription(begun().payment)
     assert not has_running_subscription(an_aggregate(Flow.CHARGE, State.SUCCESS).payment)
+
+
+@pytest.mark.law(7)
+@pytest.mark.parametrize(
+    ("known", "seen", "becomes"),
+    [
+        (None, "init", "init"),
+        ("init", "active", "active"),
+        ("active", "init", "active"),
+        ("active", "canceled", "canceled"),
+        ("canceled", "active", "canceled"),
+        ("init", "of tomorrow", "of tomorrow"),
+        ("canceled", None, "canceled"),
+    ],
+)
+def test_status_of_a_subscription_only_goes_forward(known: str | None, seen: str | None, becomes: str) -> None:
+    """A status that is not known says nothing about what is past."""
+    payment = begun().payment
+    payment.recurring_status = known
+    update_subscription(payment, Subscription("another", "canceled"))
+    update_subscription(payment, Subscription("monthly", seen))
+    assert payment.recurring_status == becomes
 
 
 @pytest.mark.law(10)

@@ -11,7 +11,7 @@ from app.rules.addresses import Addresses
 from app.rules.balance import check_amount
 from app.rules.references import order_id_of
 from app.rules.refusal import RefusalCode, RefusalError
-from app.rules.requests.payment import HostedPlan, plan_hosted
+from app.rules.requests.payment import HostedPlan, card_owner_of, plan_hosted, terms_of
 from app.store.tables import MerchantAccount
 from saleor_app_sdk.events import TransactionInitializeSession
 from tests.payments.aggregates import NOON
@@ -157,3 +157,37 @@ def test_what_breaks_a_limit_of_the_gateway_is_refused_without_the_value() -> No
         planned(an_account(merchant_mcc="groceries"))
     assert (refused.value.code, refused.value.field) == (RefusalCode.INVALID_DATA, None)
     assert "ukraine" not in refused.value.message
+
+
+@pytest.mark.parametrize(
+    ("offered", "agreed", "saved_card", "signed_in", "is_saved"),
+    [
+        (True, True, None, True, True),
+        (True, False, None, True, False),
+        (False, True, None, True, False),
+        (True, True, "1", True, False),  # it is saved already
+        (True, True, None, False, False),  # it would be listed among those of somebody else
+    ],
+)
+def test_card_is_saved_for_a_customer_who_has_signed_in_and_agreed(
+    offered: bool, agreed: bool, saved_card: str | None, signed_in: bool, is_saved: bool
+) -> None:
+    data = {"customer": CUSTOMER, "saveCard": agreed, "savedCardId": saved_card}
+    said = session_event(TRANSACTION, sourceObject=source_object(user={"id": "VXNlcjox"}), data=data)
+    if not signed_in:
+        said["issuingPrincipal"] = None
+    event = TransactionInitializeSession.model_validate(said)
+    terms = terms_of(event, an_account(saved_cards=offered), Addresses("https://pay.example.com"), SALEOR)
+    assert card_owner_of(terms, event) == ("VXNlcjox" if is_saved else None)
+
+
+def test_subscription_that_the_gateway_would_not_take_is_refused() -> None:
+    """A payment without it would be made, and the shopper was promised more than one."""
+    monthly = {"interval": "month", "every": 1, "startsOn": "2027-01-02"}
+    account = an_account(subscriptions=True)
+    assert (
+        planned(account, data={"subscription": monthly | {"endsOn": "2028-01-02"}}).request.init_recurring is not None
+    )
+    with pytest.raises(RefusalError, match="does not accept this subscription") as refused:
+        planned(account, data={"subscription": monthly | {"endsOn": "2027-01-01"}})
+    assert refused.value.field == "data.subscription"

@@ -421,6 +421,8 @@ def test_any_text_has_an_origin_or_none(text: str) -> None:
         ("http://shop.example.com:8080/", "http://shop.example.com:8080"),
         ("https://[2001:db8::1]:444/x", "https://[2001:db8::1]:444"),
         ("https://крамниця.укр/x", KRAMNYTSIA),
+        ("https://моя-крамниця.укр/x", "https://xn----8sbygidhdu8dxei.xn--j1amh"),
+        ("https://моя_крамниця.укр/x", None),
         ("https://shop.example.com./x", "https://shop.example.com"),
         ("https://shop.example.com.:444/x", "https://shop.example.com:444"),
         ("https://shop.example.com../x", None),

@@ -79,7 +79,7 @@ def test_a_full_capture_and_a_full_refund_say_what_the_payment_said() -> None:
     assert refund == RequestDetails(products=told, receipt_delivery="email")
 
 
-def granted(*parts: tuple[int, int, int, str], shipping: bool = False) -> GrantedRefund:
+def granted(*parts: tuple[int, int, int, str | None], shipping: bool = False) -> GrantedRefund:
     """Grant pieces of lines: the line's number, how many, of how many, worth what in all."""
     return GrantedRefund.model_validate(
         {
@@ -94,7 +94,7 @@ def granted(*parts: tuple[int, int, int, str], shipping: bool = False) -> Grante
                         "quantity": of,
                         "productName": "Juice",
                         "productVariantId": f"variant-{number}",
-                        "totalPrice": taxed(total),
+                        "totalPrice": None if total is None else taxed(total),
                     },
                 }
                 for number, quantity, of, total in parts
@@ -141,9 +141,11 @@ def test_no_product_gives_back_more_than_was_paid_for_it() -> None:
     assert said == {article(aggregate, 1): Decimal("20.00"), article(aggregate, 2): Decimal("40.00")}
 
 
-def test_a_granted_line_that_was_not_sold_so_is_no_help() -> None:
+@pytest.mark.parametrize("line_", [(9, 1, 1, "50.00"), (1, 1, 1, None), (1, 1, 0, "50.00")])
+def test_a_granted_line_that_was_not_sold_so_is_no_help(line_: tuple[int, int, int, str | None]) -> None:
+    """Nor is one without a price or a quantity."""
     aggregate = sold(checkout(line(1, "100.00"), line(2, "100.00")), Decimal("200.00"))
-    said = again(aggregate, Kind.REFUND, Decimal("50.00"), granted((9, 1, 1, "50.00")))
+    said = again(aggregate, Kind.REFUND, Decimal("50.00"), granted(line_))
     assert list(said.values()) == [Decimal("25.00"), Decimal("25.00")]
 
 
