@@ -14,7 +14,13 @@ from app.rules.decision_context import DecisionContext, enqueue_note, raise_prob
 from app.rules.external_operations import waits_for_charge
 from app.rules.issues import Issue, IssueCode
 from app.rules.observation import is_ours
-from app.rules.problems import cause_of_dispute, cause_of_mismatch, clear_problem, end_problem, find_mismatch
+from app.rules.problems import (
+    cause_of_dispute,
+    cause_of_operation_mismatch,
+    clear_problem,
+    end_problem,
+    find_mismatch,
+)
 from app.rules.references import ensure_reference, reference_of_note, reference_of_turn
 from app.rules.stored_issues import is_stored
 from saleor_app_sdk.responses import EventType
@@ -127,5 +133,5 @@ def _flag_paid_back_twice(aggregate: PaymentAggregate, operation: Operation, con
     if known is not None and not is_stored(issue, known.message):
         end_problem(aggregate.payment, known, context.now)  # it may have been looked at: another sum is news
     if refunded + now.disputed > now.charged:
-        cause = cause_of_mismatch(issue, operation.id, operation.operation_id or "")
+        cause = cause_of_operation_mismatch(issue, operation)
         raise_problem(aggregate, issue, context.now, cause=cause)

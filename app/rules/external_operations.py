@@ -15,7 +15,13 @@ from app.rules.issues import Issue, IssueCode
 from app.rules.labels import what_of
 from app.rules.mapper import Observation, largest_payer_fee
 from app.rules.observation import is_ours, reference_of_external_operation
-from app.rules.problems import Cause, cause_of_mismatch, clear_problem, has_unended_problem
+from app.rules.problems import (
+    Cause,
+    cause_of_mismatch,
+    cause_of_operation_mismatch,
+    clear_problem,
+    has_unended_problem,
+)
 from app.rules.schedule import look_up_order_after
 from app.rules.subscription import charge_id_of
 from integration_base.amounts import is_amount
@@ -122,7 +128,7 @@ def flag_made_after_all(aggregate: PaymentAggregate, operation: Operation, now: 
         return
     amount = Money(operation.amount, operation.currency)
     issue = Issue(IssueCode.MADE_AFTER_ALL, what=what_of(aggregate.payment.flow, operation.kind), sum=amount)
-    raise_problem(aggregate, issue, now, cause=cause_of_mismatch(issue, operation.id, operation.operation_id or ""))
+    raise_problem(aggregate, issue, now, cause=cause_of_operation_mismatch(issue, operation))
 
 
 def flag_unknown_status(aggregate: PaymentAggregate, operation: Operation, seen: Observation, now: datetime) -> None:
@@ -137,7 +143,7 @@ def flag_unknown_status(aggregate: PaymentAggregate, operation: Operation, seen:
         return
     what, amount = what_of(aggregate.payment.flow, operation.kind), Money(operation.amount, operation.currency)
     issue = Issue(IssueCode.UNKNOWN_STATUS, what=what, sum=amount, word=Verbatim(seen.unknown_status))
-    raise_problem(aggregate, issue, now, cause=cause_of_mismatch(issue, operation.id, operation.operation_id or ""))
+    raise_problem(aggregate, issue, now, cause=cause_of_operation_mismatch(issue, operation))
 
 
 def _is_something_left(aggregate: PaymentAggregate) -> bool:
@@ -172,7 +178,7 @@ def flag_rounded_by_saleor(aggregate: PaymentAggregate, operation: Operation, no
         return
     sums = {"sum": Money(operation.amount, operation.currency), "rounded": Money(rounded, operation.currency)}
     issue = Issue(IssueCode.ROUNDED_BY_SALEOR, what=operation.kind, **sums)
-    raise_problem(aggregate, issue, now, cause=cause_of_mismatch(issue, operation.id, operation.operation_id or ""))
+    raise_problem(aggregate, issue, now, cause=cause_of_operation_mismatch(issue, operation))
 
 
 def flag_overdrawn_by_others(aggregate: PaymentAggregate, now: datetime) -> None:
@@ -249,7 +255,7 @@ def _releases_by_others(aggregate: PaymentAggregate) -> list[Operation]:
 def _partial_release(aggregate: PaymentAggregate, operation: Operation) -> tuple[Issue, Cause]:
     said, ours = (Money(amount, operation.currency) for amount in (operation.amount, aggregate.create.amount))
     issue = Issue(IssueCode.RECORDED_AMOUNT, what=Kind.VOID, said=said, ours=ours)
-    return issue, cause_of_mismatch(issue, operation.id, operation.operation_id or "")
+    return issue, cause_of_operation_mismatch(issue, operation)
 
 
 def _most_charged(aggregate: PaymentAggregate) -> Decimal:
@@ -263,7 +269,7 @@ def _most_charged(aggregate: PaymentAggregate) -> Decimal:
 
 def _overdrawing(operation: Operation) -> tuple[Issue, Cause]:
     issue = Issue(IssueCode.OVERDRAWN, what=operation.kind, sum=Money(operation.amount, operation.currency))
-    return issue, cause_of_mismatch(issue, operation.id, operation.operation_id or "")
+    return issue, cause_of_operation_mismatch(issue, operation)
 
 
 def _sum_of_other_successes(aggregate: PaymentAggregate, operation: Operation, kinds: Collection[Kind]) -> Decimal:

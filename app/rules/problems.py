@@ -117,6 +117,11 @@ def cause_of_mismatch(issue: Issue, operation_id: int | None, gateway_id: str) -
     return Cause(AlertKind.MISMATCH, key, operation_id, None, issue, without_row if gateway_id else None)
 
 
+def cause_of_operation_mismatch(issue: Issue, operation: Operation) -> Cause:
+    """Return the cause of a problem with a recorded operation, which may have no row yet."""
+    return cause_of_mismatch(issue, operation.id, operation.operation_id or "")
+
+
 def _mismatch_key(about: str, issue: Issue) -> str:
     return hashlib.sha256(f"{about}:{issue.digest}".encode(errors="backslashreplace")).hexdigest()[:16]
 

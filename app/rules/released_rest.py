@@ -11,7 +11,7 @@ from app.rules.decision_context import DecisionContext, raise_problem, report_op
 from app.rules.event_queue import supersede
 from app.rules.issues import Issue, IssueCode
 from app.rules.observation import Observations, is_ours
-from app.rules.problems import cause_of_mismatch
+from app.rules.problems import cause_of_mismatch, cause_of_operation_mismatch
 from app.rules.references import is_release, reference_of_release
 from gateway_client.statuses import WRONG_STATE
 from saleor_app_sdk.responses import EventType
@@ -43,7 +43,7 @@ def correct_released_rest(aggregate: PaymentAggregate, context: DecisionContext)
                 message="The rest of the authorization was not released: more of it was charged",
                 reference=release.psp_reference,
             )
-    cause = cause_of_mismatch(_NOT_RELEASED, captures[-1].id, captures[-1].operation_id or "")
+    cause = cause_of_operation_mismatch(_NOT_RELEASED, captures[-1])
     raise_problem(aggregate, _NOT_RELEASED, context.now, cause=cause)
 
 

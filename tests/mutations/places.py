@@ -23,6 +23,7 @@ TESTS = (
     "tests/shopper/test_router.py",
     "tests/commands",
     "tests/dashboard",
+    "tests/outbound/test_connection_failures.py",
     "packages/integration-base/tests/integration_base_tests/test_amounts.py",
     *(
         f"packages/gateway-client/tests/gateway_client_tests/test_{name}.py"

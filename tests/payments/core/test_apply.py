@@ -667,6 +667,32 @@ def test_what_others_moved_beyond_what_was_left_and_its_problem_belong_together(
     assert (problem, refund) in aggregate.links
 
 
+@pytest.mark.law(8, 10)
+@pytest.mark.parametrize("is_single", [True, False])
+def test_whole_order_is_looked_up_after_a_notification_of_more_than_was_left(*, is_single: bool) -> None:
+    """What came before it may be late; where the whole order was shown, staff must find out."""
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
+    context = replace(decision_context(), is_single_record=is_single)
+    apply(aggregate, POS, [observation(Kind.REFUND, State.SUCCESS, Decimal("100.01"), "theirs")], context)
+    expected = context.schedule.next_order_look_up(NOON) if is_single else None
+    assert aggregate.operations[-1].next_poll_at == expected
+
+
+@pytest.mark.law(12)
+@pytest.mark.parametrize(
+    ("waited", "has_rivals", "is_due"), [(True, True, True), (True, False, False), (False, True, False)]
+)
+def test_other_attempts_are_reviewed_when_a_pending_payment_is_no_longer_the_shoppers_turn(
+    *, waited: bool, has_rivals: bool, is_due: bool
+) -> None:
+    """It is at the bank now, and covers what the others would pay."""
+    aggregate = an_aggregate(Flow.CHARGE, State.PENDING)
+    aggregate.payment.has_rivals, aggregate.create.waits_for_shopper = has_rivals, waited
+    apply(aggregate, POS, [observation(Kind.CREATE, State.PENDING)], decision_context())
+    assert not aggregate.create.waits_for_shopper
+    assert aggregate.payment.attempts_due_at == (NOON if is_due else None)
+
+
 @pytest.mark.law(15)
 def test_a_fee_that_a_repeat_states_is_booked() -> None:
     aggregate = an_aggregate(Flow.CHARGE, State.INIT)
