@@ -175,5 +175,6 @@ def _booked_kind(entry: Entry, line: BookLine, *, is_payout: bool) -> Booked | N
 
 def _amount(entry: Entry, owner: OrderOwner | None) -> Decimal:
     """Return the amount without the payer's fee: the requested one if the books do not state whether it is included."""
-    is_requested = owner is not None and entry.kind is Kind.CREATE and owner.amount in entry.amounts
-    return owner.amount if is_requested and owner is not None else entry.amount
+    if owner is not None and entry.kind is Kind.CREATE and owner.amount in entry.amounts:
+        return owner.amount
+    return entry.amount

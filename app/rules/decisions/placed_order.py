@@ -99,9 +99,12 @@ class OrderAsked(AttemptFact[None]):
         payment, source = aggregate.payment, self.source
         if payment.next_order_poll_at is None:
             return  # its number has become known since
-        differs = source is not None and not agrees(payment, source)
-        record_order(payment, None if source is None else source.order, self.now)
-        if source is None or not differs:
+        if source is None:
+            record_order(payment, None, self.now)
+            return
+        differs = not agrees(payment, source)
+        record_order(payment, source.order, self.now)
+        if not differs:
             return
         if len(attempts) > 1 and any(map(are_sums_behind, attempts)):
             compare_at(payment, self.now + _COMPARISON_PAUSE)

@@ -26,7 +26,7 @@ def operation_request(
     is its path alone, disputes and later charges are others' work.
     """
     order_id, currency = payment.order_id, payment.currency
-    requested, split = operation.requested, split_items_of(operation)
+    requested, split = operation.requested, split_items_of(operation) or None
     comment, products = requested.comment, requested.products or None
     match operation.kind:
         case Kind.CAPTURE:

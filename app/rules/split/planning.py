@@ -120,20 +120,19 @@ def recompute_shares(aggregate: PaymentAggregate, operation: Operation) -> None:
     """
     if operation.kind in {Kind.CAPTURE, Kind.REFUND} and is_split(aggregate):
         shares = _compute_shares(aggregate, operation.kind, operation.amount, operation.requested, resumed=operation)
-        products = [product for item in split_items_of(operation) or () for product in item.products or ()]
+        products = [product for item in split_items_of(operation) for product in item.products or ()]
         renewed = with_products(to_split_items(shares), products, recorded_product_owners(aggregate.create.requested))
         operation.request = with_split(operation.request, _dump_items(renewed))
 
 
 def requested_shares(operation: Operation) -> dict[str, Decimal]:
     """Return the shares in the request of an operation, by sub-merchant."""
-    return {item.sub_merchant_id: item.amount for item in split_items_of(operation) or ()}
+    return {item.sub_merchant_id: item.amount for item in split_items_of(operation)}
 
 
-def split_items_of(operation: Operation) -> tuple[SplitItem, ...] | None:
-    """Return the split items in an operation's request; None when it is not split."""
-    split = operation.requested.split
-    return tuple(SplitItem.model_validate(item) for item in split) if split else None
+def split_items_of(operation: Operation) -> tuple[SplitItem, ...]:
+    """Return the split items in an operation's request; none when it is not split."""
+    return tuple(SplitItem.model_validate(item) for item in operation.requested.split)
 
 
 def to_split_items(shares: Mapping[str, Decimal]) -> tuple[SplitItem, ...]:

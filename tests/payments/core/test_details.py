@@ -105,6 +105,12 @@ def test_a_receipt_is_a_web_address_or_nothing(url: str) -> None:
     assert details(payment("order-1", receipt_url=url)).receipt_url is None
 
 
+def test_a_receipts_address_may_be_as_long_as_two_thousand_characters() -> None:
+    longest = "https://gateway.example/".ljust(2000, "x")
+    assert web_address(longest) == longest
+    assert web_address(f"{longest}x") is None
+
+
 def test_later_words_go_before_earlier_ones_and_take_nothing_away() -> None:
     early = Details(payway="cc", eci="05")
     late = Details(payway="bank_pay", bank="Privat")

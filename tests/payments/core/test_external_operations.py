@@ -8,7 +8,14 @@ import pytest
 from app.core.payment import Payment
 from app.core.vocabulary import Flow, Kind, State
 from app.rules.apply import apply
-from app.rules.external_operations import amount_left_for, leaves_rest, payer_fee_on
+from app.rules.external_operations import (
+    amount_left_for,
+    clear_partial_release,
+    flag_partial_release,
+    leaves_rest,
+    payer_fee_on,
+    waits_for_charge,
+)
 from app.rules.issues import IssueCode, issue_from_json
 from app.rules.problems import open_problems
 from app.store.tables import MerchantAccount
@@ -25,6 +32,51 @@ def test_a_rest_is_left_only_by_a_release_of_others(released_by: str | None, *, 
         release = an_operation(Kind.VOID, State.SUCCESS, Decimal("30.00"), idempotency_key=released_by)
         aggregate.operations.append(release)
     assert leaves_rest(aggregate) is leaves
+
+
+@pytest.mark.law(10)
+@pytest.mark.parametrize(
+    ("state", "keeps_rest", "leaves"),
+    [(State.SUCCESS, True, True), (State.SUCCESS, False, False), (State.FAILURE, False, True)],
+)
+def test_rest_of_a_release_by_others_is_released_only_by_a_capture_that_was_made(
+    state: State, *, keeps_rest: bool, leaves: bool
+) -> None:
+    capture = an_operation(Kind.CAPTURE, state, Decimal("40.00"), keeps_rest=keeps_rest)
+    release = an_operation(Kind.VOID, State.SUCCESS, Decimal("30.00"), idempotency_key="gateway:void")
+    assert leaves_rest(an_aggregate(Flow.AUTHORIZATION, State.SUCCESS, capture, release)) is leaves
+
+
+@pytest.mark.law(10)
+def test_staff_see_a_release_by_others_that_leaves_a_rest_until_that_is_charged() -> None:
+    release = an_operation(Kind.VOID, State.SUCCESS, Decimal("30.00"), idempotency_key="gateway:void")
+    aggregate = an_aggregate(Flow.AUTHORIZATION, State.SUCCESS, release)
+    flag_partial_release(aggregate, NOON)
+    clear_partial_release(aggregate, NOON)
+    assert _issues(aggregate.payment) == [IssueCode.RECORDED_AMOUNT]
+    aggregate.operations.append(an_operation(Kind.CAPTURE, State.SUCCESS, Decimal("70.00"), keeps_rest=True))
+    clear_partial_release(aggregate, NOON)
+    assert _issues(aggregate.payment) == []
+
+
+@pytest.mark.law(10)
+@pytest.mark.parametrize(
+    ("key", "state", "charge_id", "is_single", "waits"),
+    [
+        ("gateway:refund", State.SUCCESS, None, True, True),
+        ("gateway:refund", State.SUCCESS, None, False, False),
+        ("gateway:refund", State.PENDING, None, True, False),
+        ("gateway:refund", State.SUCCESS, "a-later-charge", True, False),
+        ("ours", State.SUCCESS, None, True, False),  # Saleor has requested it, and awaits its outcome
+    ],
+)
+def test_only_a_refund_by_others_waits_for_the_notification_of_its_charge(
+    key: str, state: State, charge_id: str | None, *, is_single: bool, waits: bool
+) -> None:
+    refund = an_operation(Kind.REFUND, state, idempotency_key=key, charge_id=charge_id)
+    aggregate = an_aggregate(Flow.CHARGE, State.PENDING, refund)
+    context = replace(decision_context(), is_single_record=is_single)
+    assert waits_for_charge(aggregate, refund, context) is waits
 
 
 @pytest.mark.law(8)

@@ -4,8 +4,8 @@ from decimal import Decimal
 
 import pytest
 
-from app.core.vocabulary import EventState, Flow, State
-from app.rules.order_standing import are_sums_behind, compare_with_source
+from app.core.vocabulary import EventState, Flow, Kind, State
+from app.rules.order_standing import are_sums_behind, close_page_not_owed, compare_with_source
 from app.rules.problems import open_problems
 from saleor_app_sdk.responses import EventType
 from saleor_app_sdk.transaction_source import PlacedOrder, TransactionSource
@@ -33,3 +33,25 @@ def test_a_note_that_saleor_has_not_heard_of_changes_no_sum(type_: EventType, *,
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
     aggregate.events.append(event_of(aggregate.create, type_, EventState.WAITING))
     assert are_sums_behind(aggregate) is behind
+
+
+@pytest.mark.law(12)
+@pytest.mark.parametrize(
+    ("owed", "state", "link", "in_doubt", "closes"),
+    [
+        ("99.99", State.INIT, "https://gateway.example/pay", False, True),
+        ("100.00", State.INIT, "https://gateway.example/pay", False, False),
+        ("99.99", State.PENDING, "https://gateway.example/pay", False, False),
+        ("99.99", State.INIT, None, False, False),  # no shopper has it, and it is closed for that
+        ("99.99", State.INIT, "https://gateway.example/pay", True, False),
+    ],
+)
+def test_open_page_of_a_shopper_is_closed_once_when_less_than_its_amount_is_owed(
+    owed: str, state: State, link: str | None, *, in_doubt: bool, closes: bool
+) -> None:
+    aggregate = an_aggregate(Flow.CHARGE, state)
+    aggregate.payment.checkout_url, aggregate.create.contradicted = link, in_doubt
+    source = TransactionSource(checkout_id="Q2hlY2tvdXQ6MQ==", excess=-Decimal(owed))
+    assert close_page_not_owed(aggregate, source, NOON) is closes
+    assert not close_page_not_owed(aggregate, source, NOON)
+    assert [operation.kind for operation in aggregate.operations[1:]] == [Kind.CANCEL] * closes

@@ -10,6 +10,7 @@ from app.core.vocabulary import Flow, Kind, State
 from app.rules.decisions.manual_resolution import Decision, OperationSettled
 from app.rules.refusal import RefusalError
 from tests.payments.aggregates import NOON, an_aggregate, an_operation, decision_context
+from tests.payments.split.people import POTTER
 
 SECOND = timedelta(seconds=1)
 FAILED = OperationSettled(None, Decision(State.FAILURE, by="anna@shop.test", reason="not paid"), decision_context())
@@ -41,6 +42,17 @@ def test_a_reservation_can_be_settled_as_released_and_only_as_a_whole() -> None:
         OperationSettled(None, replace(released, amount=Decimal("99.99")), decision_context()).decide(aggregate)
     OperationSettled(None, released, decision_context()).decide(aggregate)
     assert [event.type for event in aggregate.events] == ["CANCEL_SUCCESS"]
+
+
+def test_a_split_refund_can_be_settled_only_over_what_was_requested() -> None:
+    """Nobody knows from which sub-merchants the gateway has taken another amount."""
+    refund = an_operation(Kind.REFUND, State.UNKNOWN, Decimal("40.00"), shares={POTTER: Decimal("40.00")})
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, refund)
+    made = Decision(State.SUCCESS, by="anna@shop.test", reason="seen in the portal")
+    with pytest.raises(RefusalError, match="split among sub-merchants"):
+        OperationSettled(None, replace(made, amount=Decimal("39.99")), decision_context()).decide(aggregate)
+    OperationSettled(None, replace(made, amount=Decimal("40.00")), decision_context()).decide(aggregate)
+    assert refund.state is State.SUCCESS
 
 
 @pytest.mark.law(7)

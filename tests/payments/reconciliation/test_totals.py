@@ -116,6 +116,28 @@ def test_a_line_of_another_window_is_in_no_sum() -> None:
     assert list(found.values()) == [(0, [])] * 4
 
 
+@pytest.mark.parametrize(
+    ("fees", "summed_fees"),
+    [
+        (("1.50", "0.25"), ("1.75", 2)),
+        (("1.50", None), ("1.50", 1)),
+        (("1.50", "0.0000001"), ("1.50", 1)),
+        (("1000000000.00", "1E-28"), ("1000000000.00", 1)),  # the sum of both would be rounded
+        (("999999999999.999999", "0.000001"), ("999999999999.999999", 1)),
+    ],
+)
+def test_a_fee_that_no_column_holds_is_in_no_sum_and_its_payment_is(
+    fees: tuple[str, str | None], summed_fees: tuple[str, int]
+) -> None:
+    totals = Totals(Period(START, END))
+    for number, fee in enumerate(fees):
+        books = line(payment_id=f"payment-{number}", merchant_fee=None if fee is None else Decimal(fee))
+        totals.add([books], OWNER)
+    [total] = [total for _, found in totals.daily_books("account", 1, END) for total in found]
+    assert (total.count, total.amount) == (2, Decimal("200.00"))
+    assert (total.fee, total.fees) == (Decimal(summed_fees[0]), summed_fees[1])
+
+
 def test_sums_that_no_column_holds_are_not_made() -> None:
     totals = Totals(Period(START, END))
     for number in range(1100):
