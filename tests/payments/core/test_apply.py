@@ -669,11 +669,12 @@ def test_what_others_moved_beyond_what_was_left_and_its_problem_belong_together(
 
 @pytest.mark.law(8, 10)
 @pytest.mark.parametrize("is_single", [True, False])
-def test_whole_order_is_looked_up_after_a_notification_of_more_than_was_left(*, is_single: bool) -> None:
+@pytest.mark.parametrize("kind", [Kind.REFUND, Kind.DISPUTE])
+def test_whole_order_is_looked_up_after_a_notification_of_more_than_was_left(kind: Kind, *, is_single: bool) -> None:
     """What came before it may be late; where the whole order was shown, staff must find out."""
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
     context = replace(decision_context(), is_single_record=is_single)
-    apply(aggregate, POS, [observation(Kind.REFUND, State.SUCCESS, Decimal("100.01"), "theirs")], context)
+    apply(aggregate, POS, [observation(kind, State.SUCCESS, Decimal("100.01"), "theirs")], context)
     expected = context.schedule.next_order_look_up(NOON) if is_single else None
     assert aggregate.operations[-1].next_poll_at == expected
 

@@ -10,7 +10,6 @@ from app.core.vocabulary import Flow, Kind, State
 from app.rules.apply import apply
 from app.rules.external_operations import (
     amount_left_for,
-    clear_partial_release,
     flag_partial_release,
     leaves_rest,
     payer_fee_on,
@@ -52,10 +51,10 @@ def test_staff_see_a_release_by_others_that_leaves_a_rest_until_that_is_charged(
     release = an_operation(Kind.VOID, State.SUCCESS, Decimal("30.00"), idempotency_key="gateway:void")
     aggregate = an_aggregate(Flow.AUTHORIZATION, State.SUCCESS, release)
     flag_partial_release(aggregate, NOON)
-    clear_partial_release(aggregate, NOON)
+    apply(aggregate, POS, [], decision_context())
     assert _issues(aggregate.payment) == [IssueCode.RECORDED_AMOUNT]
-    aggregate.operations.append(an_operation(Kind.CAPTURE, State.SUCCESS, Decimal("70.00"), keeps_rest=True))
-    clear_partial_release(aggregate, NOON)
+    aggregate.operations.append(an_operation(Kind.CAPTURE, State.PENDING, Decimal("70.00"), keeps_rest=True))
+    apply(aggregate, POS, [observation(Kind.CAPTURE, State.SUCCESS, Decimal("70.00"), "capture")], decision_context())
     assert _issues(aggregate.payment) == []
 
 
