@@ -49,6 +49,15 @@ def operation_for(aggregate: PaymentAggregate, request: ActionRequest) -> Operat
     return ActionRequested(request, decision_context(), opens_keys=lambda _payment: True).decide(aggregate).operation
 
 
+@pytest.mark.law(3)
+@pytest.mark.parametrize("before", [State.WAITING, State.INTENT, State.UNKNOWN, State.PENDING, State.SUCCESS])
+def test_request_waits_for_what_is_in_flight_and_for_what_waits(before: State) -> None:
+    """The first that waits is due in a moment: the second must not overtake it."""
+    earlier = an_operation(Kind.REFUND, before, Decimal("1.00"))
+    refund = operation_for(an_aggregate(Flow.CHARGE, State.SUCCESS, earlier), REFUND)
+    assert refund.state is (State.INTENT if before is State.SUCCESS else State.WAITING)
+
+
 @pytest.mark.law(9)
 @pytest.mark.parametrize(("by", "is_answered"), [(None, True), ("staff@shop.test", False)])
 def test_only_a_request_that_saleor_is_answered_needs_a_reference_before_its_turn(

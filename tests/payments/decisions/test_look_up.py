@@ -9,7 +9,7 @@ import pytest
 from app.core.payment import Operation, PaymentAggregate
 from app.core.request import RequestDetails
 from app.core.vocabulary import CloseReason, Flow, Kind, Mode, State
-from app.rules.decisions.look_up import OrderLookedUp, ShopperReturned, TurnCame
+from app.rules.decisions.look_up import ExpectationChanged, OrderLookedUp, ShopperReturned, TurnCame
 from app.rules.issues import Issue, IssueCode
 from app.rules.observation import Observations
 from app.rules.problems import ADDRESS, add_problem, cause_of_mismatch
@@ -268,3 +268,25 @@ def test_look_up_that_was_to_show_whether_the_gateway_answers_again_is_not_follo
     create_id = aggregate.create.id or 0
     OrderLookedUp(create_id, frozenset({create_id}), shown, decision_context(now=now), scheduled=True).decide(aggregate)
     assert aggregate.create.next_poll_at is None
+
+
+@pytest.mark.law(13)
+@pytest.mark.parametrize(
+    ("state", "planned", "mismatches", "due"),
+    [
+        (State.INIT, None, True, NOON),
+        (State.INIT, None, False, None),
+        (State.SUCCESS, None, True, None),
+        (State.INIT, NOON + SECOND, True, NOON + SECOND),
+    ],
+)
+def test_open_payment_that_did_not_match_is_looked_up_when_its_account_expects_something_else(
+    state: State, planned: datetime | None, due: datetime | None, *, mismatches: bool
+) -> None:
+    aggregate = an_aggregate(Flow.CHARGE, state)
+    aggregate.create.next_poll_at = planned
+    if mismatches:
+        issue = Issue(IssueCode.OTHER_ORDER, order="another")
+        add_problem(aggregate.payment, cause_of_mismatch(issue, aggregate.create.id, ""), issue, NOON)
+    ExpectationChanged(NOON).decide(aggregate)
+    assert aggregate.create.next_poll_at == due
