@@ -31,11 +31,13 @@ class PacedWork(Generic[K]):
     ) -> None:
         """Wait until the work of ``name`` was started after this call, and has ended; for ``timeout`` seconds at most.
 
-        Raises what the work raises. The work must end by itself: a caller that stops waiting does not stop it.
+        Raises what the work raises. The work must end by itself: a caller that stops waiting does not stop it, and
+        does not hear how it ends.
         """
         task = self._waiting.get(name)
         if task is None:
             task = self._waiting[name] = asyncio.create_task(self._start(name, work, interval.total_seconds()))
+            task.add_done_callback(_retrieve_error)
         done, _ = await asyncio.wait({task}, timeout=timeout)
         if done:
             task.result()
@@ -52,3 +54,9 @@ class PacedWork(Generic[K]):
         while len(self._started_at) > self._most:
             self._started_at.popitem(last=False)
         return await work()
+
+
+def _retrieve_error(task: asyncio.Task[object]) -> None:
+    """Keep asyncio from printing an error, with its traceback, for which nobody has waited to the end."""
+    if not task.cancelled():
+        task.exception()

@@ -1,6 +1,7 @@
 """Work is started once in an interval, shared by all who wait for it, and never older than a request for it."""
 
 import asyncio
+import gc
 from datetime import timedelta
 from itertools import count
 
@@ -77,3 +78,18 @@ async def test_an_error_reaches_all_who_wait_and_the_next_start_is_made() -> Non
         assert [type(error) for error in found] == [LookupError] * 3
     with pytest.raises(LookupError):
         await paced.do("b", fail, interval=SOON, timeout=5)
+
+
+async def test_an_error_for_which_nobody_waits_is_not_printed(caplog: pytest.LogCaptureFixture) -> None:
+    paced, failed = PacedWork[str](), asyncio.Event()
+
+    async def fail() -> None:
+        await asyncio.sleep(0.01)
+        failed.set()
+        raise LookupError
+
+    await paced.do("a", fail, interval=SOON, timeout=0)
+    await failed.wait()
+    await asyncio.sleep(0)
+    gc.collect()
+    assert "never retrieved" not in caplog.text
