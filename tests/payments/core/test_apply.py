@@ -318,7 +318,16 @@ class TestADeclinedCardBesideOneThatIsPending:
         """What a look-up of the whole order does not show any more is not waited for."""
         aggregate = self._pending()
         apply(aggregate, POS, [self.DECLINED], decision_context())
-        assert aggregate.create.state is State.FAILURE
+        assert (aggregate.create.state, aggregate.create.operation_id) == (State.FAILURE, "first-card")
+
+    @pytest.mark.parametrize("settled", [State.SUCCESS, State.FAILURE])
+    def test_another_card_is_not_the_one_that_staff_settled(self, settled: State) -> None:
+        aggregate = self._pending()
+        aggregate.create.state, aggregate.create.decision = settled, {"by": "Ann"}
+        apply(aggregate, POS, [replace(self.DECLINED, state=settled)], decision_context())
+        assert aggregate.create.operation_id == "first-card"
+        is_paid_twice = "a second successful payment of this order" in (problem_text(aggregate.payment) or "")
+        assert is_paid_twice is (settled is State.SUCCESS)
 
     def test_a_card_tried_since_takes_the_place_of_one_that_was_pending(self) -> None:
         aggregate = self._pending()
