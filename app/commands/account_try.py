@@ -45,11 +45,12 @@ def try_account(
 
     async def begin(services: Services) -> PaymentAggregate:
         row = await find_account(services, account)
+        paid_in = currency.upper() if currency else row.currencies[0]
         trial = Trial(
             key=uuid.uuid4().hex,
             by=getpass.getuser(),
-            amount=read_amount(amount),
-            currency=currency.upper() if currency else row.currencies[0],
+            amount=read_amount(amount, paid_in),
+            currency=paid_in,
             email=email,
             phone=phone,
             first_name=first_name,

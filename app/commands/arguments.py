@@ -8,25 +8,26 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import Decimal
 
 from app.commands.failure import CommandFailed
-from integration_base import amounts
+from app.i18n.currencies import read_amount_in
+from integration_base.amounts import NotAnAmountError
 
 
-def read_amount(text: str) -> Decimal:
+def read_amount(text: str, currency: str) -> Decimal:
     """Return an amount, typed as in the Dashboard. Raises CommandFailed."""
     try:
-        return amounts.read_amount(text)
-    except amounts.NotAnAmountError:
+        return read_amount_in(currency, text)
+    except NotAnAmountError:
         raise CommandFailed(f"{text!r} is not an amount", status=2) from None
 
 
-def read_shares(given: Sequence[str], names: Mapping[str, str]) -> dict[str, Decimal]:
+def read_shares(given: Sequence[str], names: Mapping[str, str], currency: str) -> dict[str, Decimal]:
     """Return amounts by sub-merchant from ``SUB_MERCHANT=AMOUNT``; ``names`` are by UUID. Raises CommandFailed."""
     by_name = {name.casefold(): who for who, name in names.items()}
     shares: dict[str, Decimal] = {}
     for text in given:
         who, _, number = text.rpartition("=")
         try:
-            amount = read_amount(number)
+            amount = read_amount(number, currency)
         except CommandFailed:
             raise CommandFailed(f"{text!r} must be SUB_MERCHANT=AMOUNT", status=2) from None
         who = by_name.get(who.strip().casefold(), who.strip())

@@ -156,8 +156,9 @@ def _do(
     as_json: bool,
 ) -> None:
     aggregate, account = with_services(lambda services: _load(services, payment))
-    shares = read_shares(taken_from, names_of(account.split_rules)) or None
-    wanted = None if amount is None else read_amount(amount)
+    currency = aggregate.payment.currency
+    shares = read_shares(taken_from, names_of(account.split_rules), currency) or None
+    wanted = None if amount is None else read_amount(amount, currency)
     by, key = getpass.getuser(), request or uuid4().hex
     repeated = find_request(aggregate, key)
     is_rest = kind in _WITH_AMOUNT and wanted is None and shares is None

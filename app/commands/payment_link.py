@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+from functools import partial
 from typing import Annotated
 from urllib.parse import unquote
 from uuid import UUID
@@ -57,7 +58,6 @@ def link(
     If a link for the same amount (and in that language) is still open, it is shown and no other is created. `payments
     cancel` closes it.
     """
-    requested = None if amount is None else read_amount(amount)
     order_id = _order_id(order)
     page_language = None if language is None else _page_language(language)
 
@@ -70,7 +70,7 @@ def link(
                     client,
                     installation,
                     order_id,
-                    amount=requested,
+                    read_amount=None if amount is None else partial(read_amount, amount),
                     attempt=request,
                     language=page_language,
                 )

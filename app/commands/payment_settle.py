@@ -76,13 +76,13 @@ def settle_payment(
         return
     if not (reason or "").strip():
         raise CommandFailed("give a --reason: it is recorded in the payment's timeline", status=2)
+    aggregate, found = with_services(lambda services: _find_operation(services, payment, operation))
     decision = Decision(
         state=State(outcome.value),
         by=(by or "").strip() or getpass.getuser(),
         reason=(reason or "").strip(),
-        amount=None if amount is None else read_amount(amount),
+        amount=None if amount is None else read_amount(amount, found.currency),
     )
-    aggregate, found = with_services(lambda services: _find_operation(services, payment, operation))
     if not yes:
         require_interactive("confirm with --yes")
         sum_ = Money(decision.amount or found.amount, found.currency)

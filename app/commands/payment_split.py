@@ -60,7 +60,7 @@ def split(
         assert account is not None  # noqa: S101 - it lasts as long as its payments
         if not (take or clear):
             return found, account
-        taken_from = read_shares(take, names_of(account.split_rules)) if take else None
+        taken_from = read_shares(take, names_of(account.split_rules), found.payment.currency) if take else None
         chosen = RefundSplitChosen(taken_from, services.now())
         try:
             return await services.payments.record(ById(row_id_of(found.payment)), chosen), account

@@ -208,7 +208,7 @@ async def _require_same(
     recipient = request.get("properties") or {name: form.get(name, "").strip() for name in _NAMES}
     is_same = {
         "account": made.payment.account_id == row.id,
-        "amount": made.payment.amount == read_amount(form["amount"]),
+        "amount": made.payment.amount == read_amount(form["amount"], made.payment.currency),
         "card": request.get("customer_id") in {None, form["customer"]}
         and (made.payment.saved_card_mask or "").endswith(digits or ""),
         "recipient": all(str(recipient.get(name) or "") == form.get(name, "").strip() for name in _NAMES),

@@ -1,10 +1,10 @@
-"""Which currencies have cents, as Saleor counts, and their smallest unit: by Unicode's table (CLDR), from Babel."""
+"""How many decimals currencies have, as Saleor counts: by Unicode's table (CLDR), from Babel."""
 
 from decimal import Decimal
 
 from babel.numbers import get_currency_precision
 
-from integration_base.amounts import CENT
+from integration_base.amounts import CENT, read_amount
 
 _WHOLE = Decimal(1)
 
@@ -27,6 +27,14 @@ def smallest_unit(currency: str, *amounts: Decimal) -> Decimal:
     """
     whole = not has_cents(currency) and all(amount == amount.to_integral_value() for amount in amounts)
     return _WHOLE if whole else CENT
+
+
+def read_amount_in(currency: str, text: str) -> Decimal:
+    """Parse an amount that people typed in a currency, with the decimals that it has. Raises NotAnAmountError.
+
+    It may have more than the two that the gateway takes.
+    """
+    return read_amount(text, decimals=decimals_of(currency))
 
 
 def rounded_by_saleor(amount: Decimal, currency: str) -> Decimal:

@@ -5,7 +5,7 @@ transaction and calls the app by the usual webhook, so that the payment is like 
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -13,7 +13,7 @@ from typing import Any
 
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import State
-from app.i18n.messages import LazyMessage
+from app.i18n.messages import LazyMessage, Money
 from app.rules.balance import ZERO, balance, check_amount
 from app.rules.decisions.competing_attempts import amount_to_pay, attempt_of
 from app.rules.refusal import RefusalCode, RefusalError
@@ -124,11 +124,13 @@ async def get_or_create_payment_link(
     installation: OpenInstallation,
     order_id: str,
     *,
-    amount: Decimal | None = None,
+    read_amount: Callable[[str], Decimal] | None = None,
     attempt: str | None = None,
     language: str | None = None,
 ) -> PaymentAggregate:
-    """Return a payment on whose page ``amount`` of the order, or the whole amount due, can be paid.
+    """Return a payment on whose page an amount of the order, or the whole amount due, can be paid.
+
+    ``read_amount`` parses what was typed, in the order's currency; what it raises is raised.
 
     If such a page is open, its payment is returned. ``language`` is the page's: None stands for the order's, and then
     an open page of any language will do. ``attempt`` is the requester's result of ``attempt_key``: the same attempt for
@@ -136,7 +138,7 @@ async def get_or_create_payment_link(
     requested (laws of money, 4). Raises RefusalError.
     """
     known = await payments_of_order(services, client, installation, order_id)
-    amount = _link_amount(known, amount)
+    amount = _link_amount(known, read_amount)
     open_payment = known.open_payment_over(amount, services.now(), language)
     if open_payment is not None:
         return open_payment
@@ -154,16 +156,17 @@ async def get_or_create_payment_link(
     return await _begun_payment(services, installation, begun)
 
 
-def _link_amount(known: OrderPayments, wanted: Decimal | None) -> Decimal:
+def _link_amount(known: OrderPayments, read_amount: Callable[[str], Decimal] | None) -> Decimal:
     if known.order is None:
         raise RefusalError(RefusalCode.NOT_POSSIBLE, SALEOR_UNREACHABLE if known.unreachable else NO_ORDER)
     if not known.order.is_payable:
         raise RefusalError(RefusalCode.NOT_POSSIBLE, NOT_PAYABLE)
     if not known.to_pay:
         raise RefusalError(RefusalCode.NOT_POSSIBLE, ALL_PAID)
-    amount = check_amount(known.to_pay if wanted is None else wanted, known.order.channel.currency_code)
+    currency = known.order.channel.currency_code
+    amount = check_amount(known.to_pay if read_amount is None else read_amount(currency), currency)
     if amount > known.to_pay:
-        message = f"{known.to_pay} {known.order.channel.currency_code} is left to pay for this order: request no more."
+        message = f"{Money(known.to_pay, currency)} is left to pay for this order: request no more."
         raise RefusalError(RefusalCode.INVALID_AMOUNT, message, "amount")
     return amount
 

@@ -277,3 +277,17 @@ async def test_a_later_charge_is_refunded(
     assert gateway.requests[-1].path.endswith("/recurring/rec-1/payments/second/refund")
     again = await shell("payments", "refund", ORDER, "--charge", "second", "--yes")
     again.failed("nothing is left to refund")
+
+
+@one_database
+async def test_dinars_are_typed_with_three_decimals(
+    shell: Shell, services: Services, account: MerchantAccount, gateway: FakeGateway
+) -> None:
+    paid = operation(amount=Decimal(2000), currency="KWD")
+    await store_payment(services, account, [paid], currency="KWD", amount=Decimal(2000))
+    refund = ("payments", "refund", ORDER, "--yes", "--amount")
+    (await shell(*refund, "10.255")).failed("The amount 10.255 has more than two decimal places")
+    (await shell(*refund, "10,250")).failed("'10,250' is not an amount", status=2)
+    gateway.will_answer(json_reply(record("refund", ORDER, "10.25", currency="KWD")))
+    told = await shell(*refund, "10.250")
+    assert (told.status, told.out) == (0, "Done: refund 10.25 KWD.\n"), told.err

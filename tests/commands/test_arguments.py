@@ -1,10 +1,11 @@
-"""Periods as operators type them."""
+"""Periods and amounts as operators type them."""
 
 from datetime import UTC, datetime
+from decimal import Decimal
 
 import pytest
 
-from app.commands.arguments import read_moment
+from app.commands.arguments import read_moment, read_shares
 from app.commands.failure import CommandFailed
 
 
@@ -28,3 +29,9 @@ def test_what_no_calendar_has_is_refused_in_words(text: str) -> None:
     """``9999-12-31`` is what some systems write for "without an end"."""
     with pytest.raises(CommandFailed, match=f"--to: '{text.replace('+', '.')}' is not a date"):
         read_moment(text, "--to", last=True)
+
+
+def test_shares_are_typed_in_the_decimals_of_their_currency() -> None:
+    assert read_shares(["one=1.250", "two=2,5"], {}, "KWD") == {"one": Decimal("1.25"), "two": Decimal("2.5")}
+    with pytest.raises(CommandFailed, match=r"'one=1\.250' must be SUB_MERCHANT=AMOUNT"):
+        read_shares(["one=1.250"], {}, "UAH")

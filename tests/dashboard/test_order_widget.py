@@ -172,6 +172,26 @@ async def test_a_part_is_paid_by_link_and_then_the_rest(stack: OrderPageStack) -
     assert "There is nothing left to pay on this order." in text(await stack.see(order.id))
 
 
+@one_database
+@pytest.mark.parametrize(
+    ("currency", "typed", "words"),
+    [("KWD", "10.250", ""), ("KWD", "1,000.500", "569.50 KWD is left to pay"), ("JPY", "100.00", ""),
+     ("JPY", "10.50", "have no decimals")],
+)  # fmt: skip
+async def test_a_link_is_over_what_is_typed_in_the_currency_of_its_order(
+    stack: OrderPageStack, currency: str, typed: str, words: str
+) -> None:
+    (account,) = await stack.services.accounts.all()
+    await stack.services.accounts.change(account.id, currencies=[currency])
+    order = await stack.order(NewCheckout(currency=currency))
+    if not words:
+        assert (await stack.link(order, typed)).payment.amount == Decimal(typed)
+        return
+    refused = await stack.see(order.id, "/link", amount=typed)
+    assert (refused.status_code, words in refused.text) == (422, True)
+    assert await stack.payments(order) == []
+
+
 async def test_a_link_over_another_amount_takes_the_place_of_the_first(stack: OrderPageStack) -> None:
     order = await stack.order()
     first = await stack.link(order)

@@ -13,6 +13,7 @@ from typing import Any
 
 from app.core.fact import PayoutFact
 from app.i18n.countries import countries
+from app.i18n.currencies import read_amount_in
 from app.i18n.messages import LazyMessage, Money
 from app.rules.balance import fraction_message
 from app.rules.cards.card_form import PaymentInstrument, holds_card_number
@@ -22,7 +23,7 @@ from gateway_client.dialect import Inclusion
 from gateway_client.models import Sector
 from gateway_client.models.payments import needs_tax_id
 from gateway_client.models.payout import Payout, Recipient
-from integration_base.amounts import CENT, LARGEST, NotAnAmountError, read_amount
+from integration_base.amounts import CENT, NotAnAmountError, is_amount
 from integration_base.typed_text import typed_email, typed_number
 
 LONGEST_DESCRIPTION, LONGEST_FIELD, LONGEST_EMAIL = 250, 255, 254
@@ -220,11 +221,12 @@ def _parse_amount(account: MerchantAccount, text: str) -> Decimal:
     if not text:
         raise _refusal(_MISSING)
     try:
-        amount = read_amount(text).quantize(CENT)
+        amount = read_amount_in(currency_of(account), text)
     except NotAnAmountError:
         raise _refusal(_NOT_AN_AMOUNT) from None
-    if not 0 < amount <= LARGEST:
+    if not is_amount(amount):
         raise _refusal(_NOT_AN_AMOUNT)
+    amount = amount.quantize(CENT)
     if message := fraction_message(amount, currency_of(account)):
         raise _refusal(message)
     most = account.payout_most

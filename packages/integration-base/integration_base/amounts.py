@@ -19,8 +19,11 @@ _LARGEST_SUM = Decimal("999999999999.999999")  # what a column of millionths hol
 
 # A comma is a decimal comma, as in Ukrainian. "1,000" is rejected: some readers would take it for a thousand.
 # "1,234.50" and "1,234,567", and not "1,234", which may be a fraction.
-_GROUPED = re.compile(r"[0-9]{1,3}(?:(?:,[0-9]{3})+\.[0-9]{1,2}|(?:,[0-9]{3}){2,})")
+_GROUPED = re.compile(r"[0-9]{1,3}(?:(?:,[0-9]{3})+\.[0-9]+|(?:,[0-9]{3}){2,})")
 _TYPED = re.compile(r"([0-9]{1,15})(?:[.,]([0-9]{1,2}))?")
+# Three decimals, where the currency has them: behind a point, or behind a comma where spaces separate thousands.
+_FINER = re.compile(r"([0-9]{1,15})\.([0-9]{3,})")
+_SPACED = re.compile(r"([0-9]{1,3}(?: [0-9]{3})+),([0-9]{3,})")
 
 
 class NotAnAmountError(Exception):
@@ -75,11 +78,17 @@ def format_amount(amount: Decimal, *, cents: bool = True) -> str:
     return f"{whole}.{decimals.ljust(2, '0')}" if cents or decimals else whole
 
 
-def read_amount(text: str) -> Decimal:
-    """Parse a typed amount; the result may be zero, or too large. Raises NotAnAmountError."""
+def read_amount(text: str, *, decimals: int = 2) -> Decimal:
+    """Parse a typed amount; the result may be zero, too large, or finer than a cent. Raises NotAnAmountError.
+
+    In a currency of more than two ``decimals`` it may be typed with all of them: "10.250" is a thousand times as much
+    to some readers elsewhere.
+    """
     # Amounts may be typed as they are displayed, without the currency: "1 234,50", "1,234.50".
-    typed = "".join(typed_number(text).split())
-    found = _TYPED.fullmatch(typed.replace(",", "") if _GROUPED.fullmatch(typed) else typed)
-    if found is None:
+    number = typed_number(text)
+    typed = "".join((_SPACED.sub(r"\1.\2", number) if _SPACED.fullmatch(number) else number).split())
+    plain = typed.replace(",", "") if _GROUPED.fullmatch(typed) else typed
+    found = _TYPED.fullmatch(plain) or _FINER.fullmatch(plain)
+    if found is None or len(found[2] or "") > max(decimals, 2):
         raise NotAnAmountError(text)
     return Decimal(f"{found[1]}.{found[2]}" if found[2] else found[1])

@@ -7,6 +7,7 @@ import pytest
 
 from app.core.vocabulary import Kind, State
 from integration_base_tests.loopback import json_reply
+from tests.commands.books import operation as operation_of
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import OTHER_STORE, StaffClient, other_store
 from tests.dashboard.payments.test_payment_page import text
@@ -166,3 +167,49 @@ async def test_nobody_acts_on_a_payment_next_door(staff_client: StaffClient) -> 
     )
     assert answer.status_code == 404
     assert staff_client.shop.gateway.requests == []
+
+
+@one_database
+@pytest.mark.parametrize(("typed", "sent"), [("10.250", "10.25"), ("1,000.500", "1000.50"), ("10,25", "10.25")])
+async def test_amounts_in_dinars_may_be_typed_with_their_three_decimals(
+    staff_client: StaffClient, typed: str, sent: str
+) -> None:
+    kept = await staff_client.payment(
+        1, currency="KWD", amount=Decimal(2000), operations=[operation_of(amount=Decimal(2000), currency="KWD")]
+    )
+    staff_client.shop.gateway.will_answer(json_reply(operation("refund", kept.order_id, sent, currency="KWD")))
+    page = text(await staff_client.do(f"/payments/{kept.order_id}/refund", key="0" * 32, amount=typed))
+    assert "The amount was refunded." in page
+    (refund,) = [request for request in staff_client.shop.gateway.requests if request.path.endswith("/refund")]
+    assert refund.json["refund_amount"] == Decimal(sent)
+
+
+@one_database
+@pytest.mark.parametrize(
+    ("currency", "typed", "words"),
+    [
+        ("KWD", "10.255", "more than two decimal places"),
+        ("KWD", "10,250", "Enter amounts like 1234.50."),
+        ("UAH", "10.250", "Enter amounts like 1234.50."),
+        ("JPY", "10.50", "Amounts in JPY have no decimals"),
+        ("JPY", "10.000", "Enter amounts like 1234.50."),
+    ],
+)
+async def test_amounts_that_their_currency_does_not_have_are_refused_in_words(
+    staff_client: StaffClient, currency: str, typed: str, words: str
+) -> None:
+    paid = operation_of(amount=Decimal(2000), currency=currency)
+    kept = await staff_client.payment(1, currency=currency, amount=Decimal(2000), operations=[paid])
+    answer = await staff_client.do(f"/payments/{kept.order_id}/refund", key="0" * 32, amount=typed)
+    assert (answer.status_code, staff_client.shop.gateway.requests) == (422, [])
+    assert words in answer.json()["detail"]["message"]
+    assert list(answer.json()["detail"]["fields"]) == ["amount"]
+
+
+@one_database
+async def test_yen_may_be_typed_with_zero_cents(staff_client: StaffClient) -> None:
+    paid = operation_of(amount=Decimal(2000), currency="JPY")
+    kept = await staff_client.payment(1, currency="JPY", amount=Decimal(2000), operations=[paid])
+    staff_client.shop.gateway.will_answer(json_reply(operation("refund", kept.order_id, "100.00", currency="JPY")))
+    page = text(await staff_client.do(f"/payments/{kept.order_id}/refund", key="0" * 32, amount="100.00"))
+    assert "The amount was refunded." in page

@@ -339,9 +339,9 @@ async def test_a_payment_that_is_not_split_has_nothing_to_choose(staff_client: S
 
 def test_amounts_are_read_by_whom_they_are_taken_from() -> None:
     typed = [("from.me", "40,50"), ("else", "1"), ("from.you", " ")]
-    assert read_amounts(typed) == {"me": Decimal("40.50")}
+    assert read_amounts(typed, currency="UAH") == {"me": Decimal("40.50")}
     with pytest.raises(InvalidFieldsError) as invalid:
-        read_amounts([*typed, ("from.him", "1,000"), ("from.her", "much")])
+        read_amounts([*typed, ("from.him", "1,000"), ("from.her", "much")], currency="UAH")
     assert [*invalid.value.fields] == ["from.him", "from.her"]
 
 

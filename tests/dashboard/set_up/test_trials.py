@@ -1,6 +1,7 @@
 """The third step: a small payment at the gateway's page, seen arriving."""
 
 import re
+from decimal import Decimal
 from typing import Any
 from uuid import uuid4
 
@@ -186,3 +187,13 @@ async def test_of_several_accounts_one_is_chosen_and_one_that_is_off_is_not_offe
     for each in await staff_client.services.accounts.all():
         await staff_client.services.accounts.change(each.id, enabled=False)
     assert "You need a merchant account first." in (await staff_client.see("/set-up/try")).text
+
+
+@one_database
+async def test_a_trial_in_dinars_may_be_typed_with_three_decimals(staff_client: StaffClient) -> None:
+    shop = staff_client.shop
+    await shop.services.accounts.change(shop.account.id, currencies=["KWD"])
+    shop.gateway.will_answer(shop.gateway.page())
+    answer = await staff_client.do("/set-up/try", **form(shop.account, amount="1.250", currency="KWD"))
+    assert answer.status_code == 200, answer.text
+    assert shop.gateway.requests[-1].json["amount"] == Decimal("1.25")

@@ -84,6 +84,12 @@ def test_yen_are_paid_out_whole() -> None:
     assert read(yen, amount="100.00").amount == 100
 
 
+def test_dinars_may_be_typed_with_their_three_decimals_and_none_is_dropped() -> None:
+    dinars = an_account(currencies=["KWD"])
+    assert str(read(dinars, amount="100.250").amount) == "100.25"
+    assert refused(dinars, amount="100.255") == {"amount": "Enter amounts like 1234.50."}
+
+
 def test_everything_that_is_wrong_is_told_at_once() -> None:
     wrong = refused(
         amount="a lot",

@@ -13,6 +13,7 @@ from fastapi.responses import HTMLResponse
 
 from app.core.vocabulary import Kind
 from app.flows.staff.actions import request_action
+from app.i18n.currencies import read_amount_in
 from app.i18n.messages import gettext_noop
 from app.i18n.translation import Translation, translation_for
 from app.reports.order_payments import get_or_create_payment_link, payments_of_order
@@ -33,7 +34,7 @@ from app.web.dashboard.projects import test_ids
 from app.web.dashboard.renderer import TEMPLATES, THEMES
 from app.web.dashboard.staff import HANDLE_PAYMENTS
 from app.web.security_headers import PageKind, route_class_for
-from integration_base.amounts import NotAnAmountError, read_amount
+from integration_base.amounts import NotAnAmountError
 from saleor_app_sdk.dashboard_token import DashboardTokens
 from saleor_app_sdk.extension import Widget
 from saleor_app_sdk.graphql import SaleorClient
@@ -101,13 +102,12 @@ class OrderWidget:
     async def _create_link(self, submission: Submission) -> HTMLResponse:
         staff, form = submission.staff, submission.form
         try:
-            amount = read_amount(form.get("amount", ""))
             aggregate = await get_or_create_payment_link(
                 self._services,
                 self._client,
                 staff.installation,
                 submission.order_id,
-                amount=amount,
+                read_amount=lambda currency: read_amount_in(currency, form.get("amount", "")),
                 attempt=form.get("attempt", "")[:_LONGEST_ATTEMPT],
                 language=read_page_language(form.get("language", "")),
             )

@@ -10,11 +10,12 @@ from uuid import uuid4
 from app.core.payment import Operation
 from app.core.vocabulary import Kind, State
 from app.flows.staff.actions import StaffRequest, possible_actions
+from app.i18n.currencies import read_amount_in
 from app.i18n.messages import StoredMessage, gettext_noop
 from app.rules.balance import Balance, RecurringCharge
 from app.rules.refusal import RefusalError
 from app.web.dashboard.form import InvalidFieldsError
-from integration_base.amounts import NotAnAmountError, read_amount
+from integration_base.amounts import NotAnAmountError
 
 KINDS = (Kind.CAPTURE, Kind.VOID, Kind.REFUND, Kind.CANCEL)
 _KEY = re.compile(r"[0-9a-f]{32}")
@@ -90,12 +91,15 @@ def charge_offers(now: Balance, operations: Sequence[Operation]) -> list[ChargeO
     return [ChargeOffer(charge, at[charge.id], uuid4().hex) for charge in reversed(now.recurring)]
 
 
-def read_staff_request(kind: Kind, by: str, fields: Sequence[tuple[str, str]]) -> StaffRequest:
-    """Parse the form of an action. Raises InvalidFormError, and InvalidFieldsError with all invalid amounts."""
+def read_staff_request(kind: Kind, by: str, fields: Sequence[tuple[str, str]], *, currency: str = "") -> StaffRequest:
+    """Parse the form of an action. Raises InvalidFormError, and InvalidFieldsError with all invalid amounts.
+
+    Without a ``currency`` amounts have two decimals at most.
+    """
     params = dict(fields)
     if not _KEY.fullmatch(params.get("key", "")):
         raise InvalidFormError
-    amounts = _read_amounts(fields, _is_amount) if kind in {Kind.CAPTURE, Kind.REFUND} else {}
+    amounts = _read_amounts(fields, _is_amount, currency) if kind in {Kind.CAPTURE, Kind.REFUND} else {}
     amount = amounts.pop(_AMOUNT, None)
     taken_from = {name.removeprefix(_SHARE): part for name, part in amounts.items()} if kind is Kind.REFUND else {}
     reason = params.get("reason", "").strip()
@@ -111,12 +115,12 @@ def read_staff_request(kind: Kind, by: str, fields: Sequence[tuple[str, str]]) -
     )
 
 
-def read_amounts(fields: Iterable[tuple[str, str]]) -> dict[str, Decimal]:
+def read_amounts(fields: Iterable[tuple[str, str]], *, currency: str) -> dict[str, Decimal]:
     """Return the amounts of a form by the sub-merchant from whom they are taken. Raises InvalidFieldsError.
 
     Empty fields belong to sub-merchants from whom nothing is taken.
     """
-    amounts = _read_amounts(fields, _is_share)
+    amounts = _read_amounts(fields, _is_share, currency)
     return {name.removeprefix(_SHARE): amount for name, amount in amounts.items()}
 
 
@@ -128,7 +132,9 @@ def _is_amount(name: str) -> bool:
     return name == _AMOUNT or _is_share(name)
 
 
-def _read_amounts(fields: Iterable[tuple[str, str]], is_wanted: Callable[[str], bool]) -> dict[str, Decimal]:
+def _read_amounts(
+    fields: Iterable[tuple[str, str]], is_wanted: Callable[[str], bool], currency: str
+) -> dict[str, Decimal]:
     """Return the amounts in those fields that are not empty. Raises InvalidFieldsError with all that are none."""
     amounts: dict[str, Decimal] = {}
     invalid: dict[str, str] = {}
@@ -136,7 +142,7 @@ def _read_amounts(fields: Iterable[tuple[str, str]], is_wanted: Callable[[str], 
         if not is_wanted(name) or not text.strip():
             continue
         try:
-            amounts[name] = read_amount(text.strip())
+            amounts[name] = read_amount_in(currency, text.strip())
         except NotAnAmountError:
             invalid[name] = NOT_AN_AMOUNT
     if invalid:
@@ -150,12 +156,12 @@ def field_of(refusal: RefusalError, fields: Sequence[tuple[str, str]]) -> str | 
     return next((name for name in (refusal.field or "", f"{_SHARE}{refusal.field}") if name in names), None)
 
 
-def typed_amount(fields: Sequence[tuple[str, str]]) -> Decimal | None:
+def typed_amount(fields: Sequence[tuple[str, str]], currency: str) -> Decimal | None:
     """Return the amount typed so far into a refund form; None when it is empty, or not an amount."""
     amount_text = dict(fields).get("amount", "").strip()
     try:
-        parts = read_amounts(fields)
-        return sum(parts.values(), Decimal()) if parts else read_amount(amount_text)
+        parts = read_amounts(fields, currency=currency)
+        return sum(parts.values(), Decimal()) if parts else read_amount_in(currency, amount_text)
     except (NotAnAmountError, InvalidFieldsError):
         return None
 

@@ -14,7 +14,7 @@ from fastapi.responses import HTMLResponse, PlainTextResponse
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import Kind
 from app.flows.accounts.balances import read_balances, refund_warning
-from app.flows.staff.actions import request_action
+from app.flows.staff.actions import StaffRequest, request_action
 from app.flows.staff.subscription import cancel_subscription
 from app.i18n.messages import gettext_noop
 from app.rules.decisions.refund_split import RefundSplitChosen
@@ -81,13 +81,7 @@ class PaymentParts:
     def _action_route(self, kind: Kind) -> Callable[..., Awaitable[HTMLResponse]]:
         async def act(request: Request, order_id: str, staff: AnyStaff) -> HTMLResponse:
             fields = await read_form_fields(request)
-            try:
-                staff_request = read_staff_request(kind, staff.name, fields)
-            except (InvalidFieldsError, InvalidFormError) as wrong:
-                await self._payment_page.load(staff, order_id)  # for another store's payment: 404, whatever the form
-                if isinstance(wrong, InvalidFieldsError):
-                    raise _amounts_error(staff, wrong) from wrong
-                raise http_error(422, "INVALID_DATA", staff.translation, _INVALID_FORM) from wrong
+            staff_request = await self._read_request(kind, order_id, staff, fields)
             log.info("staff act", payment=order_id[:_LONGEST_ORDER], kind=kind.value, staff=staff.id)
             try:
                 aggregate, operation = await request_action(
@@ -100,6 +94,22 @@ class PaymentParts:
             return await self._payment_page.render_aggregate(staff, aggregate, flash_for(operation))
 
         return act
+
+    async def _read_request(
+        self, kind: Kind, order_id: str, staff: Staff, fields: Sequence[tuple[str, str]]
+    ) -> StaffRequest:
+        try:
+            return read_staff_request(kind, staff.name, fields)
+        except (InvalidFieldsError, InvalidFormError):  # perhaps its currency has more decimals
+            payment = (
+                await self._payment_page.load(staff, order_id)
+            ).payment  # of another store: 404, whatever the form
+        try:
+            return read_staff_request(kind, staff.name, fields, currency=payment.currency)
+        except InvalidFieldsError as invalid:
+            raise _amounts_error(staff, invalid) from invalid
+        except InvalidFormError as invalid:
+            raise http_error(422, "INVALID_DATA", staff.translation, _INVALID_FORM) from invalid
 
     async def _cancel_subscription(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
         log.info("staff cancel a subscription", payment=order_id[:_LONGEST_ORDER], staff=staff.id)
@@ -120,7 +130,7 @@ class PaymentParts:
         """
         payment = (await self._payment_page.load(staff, order_id)).payment
         warning = balances = None
-        amount = typed_amount(await read_form_fields(request))
+        amount = typed_amount(await read_form_fields(request), payment.currency)
         if amount is not None:
             balances = await read_balances(self._services, account_of(payment))
             warning = refund_warning(amount, payment.currency, balances)
@@ -131,8 +141,9 @@ class PaymentParts:
 
     async def _choose_shares(self, request: Request, order_id: str, staff: AnyStaff) -> HTMLResponse:
         fields = await read_form_fields(request)
+        payment = (await self._payment_page.load(staff, order_id)).payment
         try:
-            amounts = read_amounts(fields)
+            amounts = read_amounts(fields, currency=payment.currency)
         except InvalidFieldsError as invalid:
             raise _amounts_error(staff, invalid) from invalid
         aggregate = await self._store_choice(staff, order_id, amounts, fields)

@@ -13,6 +13,7 @@ from fastapi.responses import HTMLResponse
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import State
 from app.flows.trial_payment import SUGGESTED_AMOUNT, Trial, begin_trial, check_trial
+from app.i18n.currencies import read_amount_in
 from app.i18n.messages import LazyMessage, StoredMessage, gettext_noop
 from app.reports.status import Standing, standings
 from app.rules.refusal import RefusalCode, RefusalError, Refusals
@@ -25,7 +26,7 @@ from app.web.dashboard.set_up.refusals import refusals_as_http_errors
 from app.web.dashboard.set_up.setup_page import TRIAL, SetUpRenderer
 from app.web.dashboard.staff import AnyStaff, Staff, http_error
 from gateway_client.models import Sector
-from integration_base.amounts import NotAnAmountError, read_amount
+from integration_base.amounts import NotAnAmountError
 
 log = structlog.get_logger(__name__)
 
@@ -153,13 +154,14 @@ def _parse_form(staff: Staff, account: MerchantAccount, form: FormFields) -> Tri
     except ValueError as error:
         raise http_error(422, "INVALID_DATA", staff.translation, _INVALID_FORM) from error
     refusals = Refusals()
-    amount = refusals.collect(_read_amount, text_of(form, "amount"))
+    currency = text_of(form, "currency")
+    amount = refusals.collect(_read_amount, currency, text_of(form, "amount"))
     birthday = refusals.collect(_read_day, text_of(form, "birthday"))
     trial = Trial(
         key=key,
         by=staff.name,
         amount=SUGGESTED_AMOUNT if amount is None else amount,  # what cannot be read is refused already
-        currency=text_of(form, "currency"),
+        currency=currency,
         email=text_of(form, "email"),
         phone=text_of(form, "phone"),
         first_name=text_of(form, "first_name"),
@@ -172,9 +174,9 @@ def _parse_form(staff: Staff, account: MerchantAccount, form: FormFields) -> Tri
     return trial
 
 
-def _read_amount(text: str) -> Decimal:
+def _read_amount(currency: str, text: str) -> Decimal:
     try:
-        return read_amount(text)
+        return read_amount_in(currency, text)
     except NotAnAmountError:
         raise RefusalError(RefusalCode.INVALID_AMOUNT, _NOT_AN_AMOUNT, "amount") from None
 

@@ -96,6 +96,30 @@ def test_what_could_be_meant_otherwise_is_no_amount(typed: str) -> None:
         read_amount(typed)
 
 
+@pytest.mark.parametrize(
+    ("typed", "amount"),
+    [
+        ("10.250", "10.250"),
+        ("10.255", "10.255"),
+        ("1,000.500", "1000.500"),
+        ("1 000,500", "1000.500"),
+        ("1\u202f000\u202f000,500", "1000000.500"),
+        ("١٠٫٢٥٠", "10.250"),
+        ("40,50", "40.50"),
+        ("1,234.50", "1234.50"),
+        ("1,234,567", "1234567"),
+    ],
+)
+def test_amounts_of_three_decimals_are_typed_as_their_currency_has_them(typed: str, amount: str) -> None:
+    assert str(read_amount(typed, decimals=3)) == amount
+
+
+@pytest.mark.parametrize("typed", ["10,250", "1,000", "1.000,500", "1.2345", "1 00,500", "1,00.500", "١٬٠٠٠"])
+def test_what_could_be_a_thousand_is_no_amount_of_three_decimals(typed: str) -> None:
+    with pytest.raises(NotAnAmountError):
+        read_amount(typed, decimals=3)
+
+
 @given(amount=st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**13), max_value=10**13, places=6))
 def test_an_amount_is_written_with_two_decimals_or_as_many_as_it_has(amount: Decimal) -> None:
     text = format_amount(amount)
