@@ -60,6 +60,9 @@ def print_run(run: ReconciliationRun, name: str) -> None:
     orders = "1 order" if run.orders == 1 else f"{run.orders} orders"
     found = f"{orders} compared, {run.repaired} repaired, {run.to_people} for review"
     style = "yellow" if run.to_people or run.state is not RunState.DONE else ""
+    if run.state is RunState.RUNNING and run.started_at is None and run.due_at is not None:
+        print_line(f"{run.id}: {name}, {period}: begins at {run.due_at:%H:%M} UTC", style)
+        return
     print_line(f"{run.id}: {name}, {period}: {run.state.value}; {found}", style)
     if run.failure is not None:
         again = f" The worker will retry at {run.due_at:%H:%M:%S} UTC." if run.due_at else ""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import delete, or_, update
+from sqlalchemy import case, delete, or_, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -67,17 +67,21 @@ async def find_gap(session: AsyncSession, now: datetime) -> datetime | None:
     Call it before the heartbeat that ends the gap is recorded, in the same transaction: of several processes that start
     together one finds the gap. None also when there never was such a process.
     """
-    if (last := await _last_served(session)) is None or now - last.seen_at <= SILENT_AFTER:
+    last = await _last_served(session, now)
+    if last is None or now - last[1] <= SILENT_AFTER:
         return None
-    await session.exec(select(Process.id).where(Process.id == last.id).with_for_update())
-    last = await _last_served(session)  # whoever held the lock has recorded a heartbeat
-    return None if last is None or now - last.seen_at <= SILENT_AFTER else last.seen_at
+    await session.exec(select(Process.id).where(Process.id == last[0]).with_for_update())
+    last = await _last_served(session, now)  # whoever held the lock has recorded a heartbeat
+    return None if last is None or now - last[1] <= SILENT_AFTER else last[1]
 
 
-async def _last_served(session: AsyncSession) -> Process | None:
+async def _last_served(session: AsyncSession, now: datetime) -> tuple[str, datetime] | None:
+    """Return the process that served last, and when: of one whose clock was ahead, only its start is known."""
     served = or_(col(Process.serves), ~col(Process.works))
-    query = select(Process).where(served).order_by(col(Process.seen_at).desc()).limit(1)
-    return (await session.exec(query.execution_options(populate_existing=True))).first()
+    latest = now + SILENT_AFTER
+    at = case((col(Process.seen_at) <= latest, col(Process.seen_at)), else_=col(Process.started_at))
+    query = select(Process.id, at).where(served, at <= latest).order_by(at.desc()).limit(1)
+    return (await session.exec(query)).first()
 
 
 async def remove_process(session: AsyncSession, process: RunningProcess, now: datetime) -> None:

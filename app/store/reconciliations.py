@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import delete, func, literal, text, tuple_, update
+from sqlalchemy import and_, delete, func, literal, or_, text, tuple_, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -42,9 +42,16 @@ RECONCILIATIONS = JobQueue(
     rare=(col(ReconciliationRun.state) == RunState.PLANNED, timedelta(hours=25)),  # each night
 )
 _ENDED = (RunState.DONE, RunState.FAILED)
+_NOT_BEGUN = and_(col(ReconciliationRun.state) == RunState.RUNNING, col(ReconciliationRun.started_at).is_(None))
 
 SETTLING_TIME = timedelta(minutes=15)
 """How long a notification may take: nightly comparisons leave newer payments to the next night."""
+
+FIRST_RUN_REACH = timedelta(days=180)
+"""How far back an account's first comparison goes; refunds and disputes arrive no later (gateway facts, 6)."""
+
+GAP_INTERVAL = timedelta(hours=1)
+"""A process that is killed again and again has an account's gaps compared no more often."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,29 +102,60 @@ async def plan_run(session: AsyncSession, account: MerchantAccount, now: datetim
 async def compare_gap(session: AsyncSession, since: datetime, now: datetime) -> int:
     """Let a worker compare now what every account has had since that moment, when notifications last arrived.
 
-    Returns the number of accounts. What happened shortly before may have been notified after it.
+    What happened shortly before may have been notified after it. After another gap within ``GAP_INTERVAL`` it is
+    compared once that is over, with the gaps that follow until then. Returns the number of accounts.
     """
     planned = select(ReconciliationRun.account_id).where(ReconciliationRun.state == RunState.PLANNED)
     accounts = (await session.exec(select(MerchantAccount).where(col(MerchantAccount.id).in_(planned)))).all()
-    runs = [
-        ReconciliationRun(
-            installation_id=account.installation_id,
-            account_id=account.id,
-            state=RunState.RUNNING,
-            chosen=True,
-            starts_at=start,
-            ends_at=now,
-            due_at=now,
-            created_at=now,
-            started_at=now,
+    last_runs = await _last_gap_runs(session, now)
+    count = 0
+    for account in accounts:
+        start = max(since - SETTLING_TIME, account.created_at, now - FIRST_RUN_REACH)
+        if start >= now:
+            continue
+        count += 1
+        last = last_runs.get(account.id)
+        if last is not None and await _extend_run(session, last.id or 0, now):
+            continue
+        due = now if last is None else max(now, min(last.created_at, now) + GAP_INTERVAL)
+        session.add(
+            ReconciliationRun(
+                installation_id=account.installation_id,
+                account_id=account.id,
+                state=RunState.RUNNING,
+                chosen=True,
+                starts_at=start,
+                ends_at=now,
+                due_at=due,
+                created_at=now,
+            )
         )
-        for account in accounts
-        if (start := max(since - SETTLING_TIME, account.created_at)) < now
-    ]
-    session.add_all(runs)
-    if runs:
+    if count:
         claims_of(session).wake(RECONCILIATIONS)
-    return len(runs)
+    return count
+
+
+async def _last_gap_runs(session: AsyncSession, now: datetime) -> dict[str, ReconciliationRun]:
+    """Return the last comparison of a gap, by account, where it was recent or has not begun."""
+    query = select(ReconciliationRun).where(
+        col(ReconciliationRun.chosen),
+        col(ReconciliationRun.ends_at) >= col(ReconciliationRun.created_at),  # what people choose ends before
+        or_(col(ReconciliationRun.created_at) > now - GAP_INTERVAL, _NOT_BEGUN),
+    )
+    return {run.account_id: run for run in (await session.exec(query.order_by(col(ReconciliationRun.id)))).all()}
+
+
+async def _extend_run(session: AsyncSession, run_id: int, end: datetime) -> bool:
+    """Extend the period of a comparison; return False if it has begun: its worker would not read the rest."""
+    waiting = update(ReconciliationRun).where(col(ReconciliationRun.id) == run_id, _NOT_BEGUN)
+    result: Any = await session.exec(waiting.values(ends_at=end))
+    return bool(result.rowcount)
+
+
+async def begin_comparison(session: AsyncSession, run_id: int, now: datetime) -> None:
+    """Record that a comparison begins, unless it had begun before, or is only planned."""
+    waiting = update(ReconciliationRun).where(col(ReconciliationRun.id) == run_id, _NOT_BEGUN)
+    await session.exec(waiting.values(started_at=now))
 
 
 async def delete_comparisons(session: AsyncSession, account_id: str) -> None:
@@ -137,9 +175,11 @@ async def covered_until(session: AsyncSession, account_id: str) -> datetime | No
 
 
 async def is_being_compared(session: AsyncSession, account_id: str) -> bool:
-    """Return True when a comparison of an account's books is running."""
+    """Return True when a comparison of an account's books is running, and not waiting for its time."""
     query = select(ReconciliationRun.id).where(
-        ReconciliationRun.account_id == account_id, ReconciliationRun.state == RunState.RUNNING
+        ReconciliationRun.account_id == account_id,
+        ReconciliationRun.state == RunState.RUNNING,
+        col(ReconciliationRun.started_at).is_not(None),
     )
     return (await session.exec(query.limit(1))).first() is not None
 

@@ -10,6 +10,7 @@ import pytest
 from pydantic import SecretStr
 
 from app.services import Services
+from app.store.reconciliations import begin_comparison, compare_gap
 from app.store.tables import MerchantAccount
 from gateway_client.sandbox.control.client import SandboxControl
 from gateway_client.sandbox.core.records import Payment
@@ -18,7 +19,7 @@ from gateway_client.sandbox.scripting import FaultRule
 from gateway_client.sandbox.server import running_sandbox
 from gateway_client.sandbox.settings import Behaviour, PointOfSale, SandboxSettings
 from tests.commands.books import operation, store_payment
-from tests.commands.conftest import KEYS, POS_ID, Shell, add_account
+from tests.commands.conftest import KEYS, POS_ID, Shell, add_account, one_database
 
 PAYMENT = UUID("36c59597-f4c4-456e-8f6e-91af30f1df96")
 MIDNIGHT = datetime(2026, 3, 10, tzinfo=UTC)
@@ -96,6 +97,20 @@ async def test_books_that_agree(
     assert (run["source"], run["account"], run["failure"]) == ("register", account.id, None)
     assert f"{run['run']}: Shop" in (await shell("reconcile", "history")).out
     assert (await shell("reconcile", "show", str(run["run"]), "--json")).json["differences"] == []
+
+
+@one_database
+async def test_a_comparison_of_a_gap_that_waits_for_its_hour_is_shown_so(
+    shell: Shell, services: Services, account: MerchantAccount
+) -> None:
+    async with services.database.transaction() as session:
+        for minutes in (10, 20):
+            now = MIDNIGHT + timedelta(minutes=minutes)
+            await compare_gap(session, now - timedelta(minutes=2), now)
+            if minutes == 10:
+                await begin_comparison(session, 2, now)
+    newest, _ = (await shell("reconcile", "history")).out.splitlines()
+    assert newest == f"3: Shop, {MIDNIGHT:%Y-%m-%d} 00:03 to {MIDNIGHT:%Y-%m-%d} 00:20 UTC: begins at 01:10 UTC"
 
 
 async def test_what_may_still_change_is_left_out_and_the_command_says_so(

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from sqlmodel import col, select
@@ -17,7 +18,14 @@ from app.store.processes import (
     record_heartbeat,
     remove_process,
 )
-from app.store.reconciliations import SETTLING_TIME, compare_gap
+from app.store.reconciliations import (
+    FIRST_RUN_REACH,
+    GAP_INTERVAL,
+    SETTLING_TIME,
+    begin_comparison,
+    compare_gap,
+    update_run,
+)
 from app.store.tables import MerchantAccount, ReconciliationRun, RunState
 from integration_base_tests.waiting import unless_it_hangs
 from tests.db.rows import NOON
@@ -122,3 +130,91 @@ async def test_of_processes_that_start_together_one_compares(
                 await queue_for_the_lock(database, 1)
         assert await second is None
     assert await compared(database) == []
+
+
+async def test_a_crash_loop_has_an_account_compared_once_an_hour(database: Database, account: MerchantAccount) -> None:
+    """A process that is killed soon after each start: its gaps are short and many, and the gateway is asked by each."""
+    begun = account.created_at + timedelta(days=3)
+    await beat(database, WEB, begun)
+    starts = [begun + timedelta(minutes=2 * number) for number in range(1, 31)]
+    for number, at in enumerate(starts):
+        await beat(database, replace(WEB, id=f"start {number}"), at)
+        await compare_due(database, at)
+    first, second = await compared(database)
+    assert (first.starts_at, first.ends_at) == (begun - SETTLING_TIME, starts[0])
+    assert (second.starts_at, second.ends_at, second.due_at) == (
+        starts[0] - SETTLING_TIME,
+        starts[-1],
+        starts[0] + GAP_INTERVAL,
+    )
+    assert second.started_at is None, "it waits for its hour"
+
+
+async def compare_due(database: Database, now: datetime) -> None:
+    """Let a worker do the comparisons that are due."""
+    for run in await compared(database):
+        if run.due_at is not None and run.due_at <= now:
+            async with database.transaction() as session:
+                await update_run(session, run.id or 0, state=RunState.DONE, started_at=now, due_at=None)
+
+
+async def test_a_comparison_that_has_begun_is_not_extended(database: Database, account: MerchantAccount) -> None:
+    """Its worker would not read the rest."""
+    begun = account.created_at + timedelta(days=3)
+    await beat(database, WEB, begun)
+    first, later = (begun + timedelta(minutes=minutes) for minutes in (10, 20))
+    await beat(database, replace(WEB, id="next"), first)
+    [run] = await compared(database)
+    async with database.transaction() as session:
+        await begin_comparison(session, run.id or 0, first)
+    await beat(database, replace(WEB, id="later"), later)
+    begun_run, waiting = await compared(database)
+    assert (begun_run.started_at, begun_run.ends_at) == (first, first)
+    assert (waiting.starts_at, waiting.ends_at, waiting.due_at) == (
+        first - SETTLING_TIME,
+        later,
+        first + GAP_INTERVAL,
+    )
+
+
+async def test_a_period_that_a_person_chose_does_not_delay_a_gap(database: Database, account: MerchantAccount) -> None:
+    begun = account.created_at + timedelta(days=3)
+    await beat(database, WEB, begun)
+    chosen: dict[str, Any] = {"installation_id": account.installation_id, "account_id": account.id, "chosen": True}
+    async with database.transaction() as session:
+        session.add(
+            ReconciliationRun(
+                **chosen, state=RunState.DONE, starts_at=begun, ends_at=begun, created_at=begun + timedelta(seconds=1)
+            )
+        )
+    back = begun + timedelta(minutes=10)
+    await beat(database, replace(WEB, id="next"), back)
+    assert [run.due_at for run in await compared(database)] == [None, back]
+
+
+async def test_no_more_of_a_long_gap_is_compared_than_a_first_night_does(
+    database: Database, account: MerchantAccount
+) -> None:
+    begun = account.created_at + timedelta(days=3)
+    await beat(database, WEB, begun)
+    back = begun + 3 * FIRST_RUN_REACH
+    await beat(database, replace(WEB, id="next"), back)
+    [run] = await compared(database)
+    assert run.starts_at == back - FIRST_RUN_REACH
+
+
+@pytest.mark.parametrize("orderly", [True, False])
+async def test_a_process_whose_clock_was_ahead_hides_no_gap(database: Database, *, orderly: bool) -> None:
+    """What it says of its last moment is still to come."""
+    ahead = timedelta(hours=1)
+    await beat(database, WEB, NOON)
+    await beat(database, WEB, NOON + ahead)
+    if orderly:
+        await end(database, WEB, NOON + ahead)
+    assert await beat(database, replace(WEB, id="next"), NOON + timedelta(minutes=40)) == NOON
+
+
+async def test_a_process_whose_clock_is_a_little_ahead_serves(database: Database) -> None:
+    await beat(database, WEB, NOON)
+    await beat(database, WEB, LATER + SILENT_AFTER)
+    assert await beat(database, replace(WEB, id="other"), LATER) is None

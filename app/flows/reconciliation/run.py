@@ -25,9 +25,11 @@ from app.rules.issues import Issue, IssueCode, issue_from_json
 from app.services import Services
 from app.store.committed import claims_of
 from app.store.reconciliations import (
+    FIRST_RUN_REACH,
     RECONCILIATIONS,
     SETTLING_TIME,
     Finding,
+    begin_comparison,
     claim_run,
     covered_until,
     extend_claim,
@@ -41,9 +43,6 @@ from gateway_client.errors import GatewayError, RateLimitedError, ReportNotReady
 from gateway_client.models.reports import split_period
 
 log = structlog.get_logger(__name__)
-
-FIRST_RUN_REACH = timedelta(days=180)
-"""How far back an account's first comparison goes; refunds and disputes arrive no later (gateway facts, 6)."""
 
 OVERLAP = timedelta(days=2)
 """How much of the previous night's period is compared again: some of it was still pending."""
@@ -67,7 +66,9 @@ class _RetryLaterError(Exception):
 
 async def reconcile(services: Services, run_id: int, progress: Progress | None = None) -> None:
     """Continue a claimed comparison until it ends or fails."""
-    run = await _load_run(services, run_id)
+    async with services.database.transaction() as session:
+        await begin_comparison(session, run_id, services.now())
+        run = await session.get_one(ReconciliationRun, run_id)
     account = None if run.due_at is None else await services.accounts.find(run.account_id)
     if account is None:
         return

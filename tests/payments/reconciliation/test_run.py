@@ -8,12 +8,12 @@ from decimal import Decimal
 import pytest
 
 from app.flows.reconciliation.progress import Progress
-from app.flows.reconciliation.run import FIRST_RUN_REACH, reconcile
+from app.flows.reconciliation.run import reconcile
 from app.flows.reconciliation.spool import open_spool
 from app.i18n.messages import LazyMessage
 from app.store.attention import count_failed_comparisons
 from app.store.processes import RunningProcess
-from app.store.reconciliations import next_time, plan_run
+from app.store.reconciliations import FIRST_RUN_REACH, is_being_compared, next_time, plan_run
 from app.store.tables import RunState, Source
 from app.worker.heartbeat import Heartbeat
 from gateway_client.sandbox.scripting import FaultRule
@@ -360,5 +360,31 @@ async def test_what_happened_while_nobody_served_is_found_before_the_night(store
     assert gap.due_at == store.shop.clock.now
     run = await store.goes_on(gap.id or 0)
     assert (run.state, run.orders, run.repaired, run.to_people) == (RunState.DONE, 1, 1, 0)
+    await store.shop.work()
+    assert store.shop.amounts == amounts(charged="70.00", refunded="30.00")
+
+
+@pytest.mark.fault("notification-lost")
+async def test_gaps_of_one_hour_are_compared_together_at_its_end(store: Store) -> None:
+    """The app is killed three times: what happened before the second start is found with what did before the third."""
+    order_id = await store.complete_payment()
+    await store.control.options(register_polls=0)
+    async with store.services.database.transaction() as session:
+        await plan_run(session, store.shop.account, store.shop.clock.now)
+    await Heartbeat(WEB).beat(store.services)
+    store.shop.clock.forward(minutes=30)
+    for number in range(3):
+        store.shop.clock.forward(minutes=5)
+        await store.control.portal(order_id, "refund", Decimal("10.00"), silent=True)
+        await Heartbeat(replace(WEB, id=f"start {number}")).beat(store.services)
+        _, first, *_ = await store.runs()
+        if not number:
+            await store.goes_on(first.id or 0)
+    _, first, waiting = await store.runs()
+    async with store.services.database.transaction() as session:
+        assert not await is_being_compared(session, waiting.account_id)
+    store.shop.clock.forward(minutes=50)
+    run = await store.goes_on(waiting.id or 0)
+    assert (first.repaired, run.repaired, run.started_at) == (1, 2, store.shop.clock.now)
     await store.shop.work()
     assert store.shop.amounts == amounts(charged="70.00", refunded="30.00")
