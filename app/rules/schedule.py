@@ -153,6 +153,12 @@ def plan_another_look_up(payment: Payment, operation: Operation, schedule: Sched
         operation.next_poll_at = _next_look_up(payment, operation, state, schedule, now)
 
 
+def postpone_look_up(operation: Operation, until: datetime) -> None:
+    """Have an operation looked up no sooner than that, if at all: the gateway wants no requests before."""
+    if operation.next_poll_at is not None:
+        operation.next_poll_at = max(operation.next_poll_at, until)
+
+
 def _next_look_up(
     payment: Payment, operation: Operation, state: State, schedule: Schedule, now: datetime
 ) -> datetime | None:

@@ -33,10 +33,10 @@ from app.rules.problems import (
 )
 from app.rules.refusal import RefusalError
 from app.rules.requests.operation import is_full_refund
-from app.rules.schedule import end_look_ups, make_due, plan_another_look_up, start_call
+from app.rules.schedule import end_look_ups, make_due, plan_another_look_up, postpone_look_up, start_call
 from app.rules.split.planning import recompute_shares, requested_shares
 from app.rules.whole_order import apply_whole_order
-from gateway_client.errors import GatewayError
+from gateway_client.errors import GatewayError, RateLimitedError
 from saleor_app_sdk.responses import AvailableAction
 
 _ACTIONS = {
@@ -107,6 +107,8 @@ class OrderLookedUp(Fact["tuple[PaymentAggregate, Operation] | None"]):
             end_look_ups(operation)
         elif self.scheduled and operation.next_poll_at is not None and not is_retried_until_confirmed(operation):
             plan_another_look_up(aggregate.payment, operation, self.context.schedule, self.context.now)
+        if isinstance(self.records, RateLimitedError) and self.records.pause is not None:
+            postpone_look_up(operation, self.context.now + timedelta(seconds=self.records.pause))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from app.rules.issues import Issue, IssueCode
 from app.rules.observation import Observations
 from app.rules.problems import ADDRESS, add_problem, cause_of_mismatch
 from app.rules.split.planning import requested_shares
-from gateway_client.errors import NotTheGatewayError
+from gateway_client.errors import NotTheGatewayError, RateLimitedError
 from gateway_client.models import Records, read_record
 from tests.payments.aggregates import NOON, ORDER, POS, an_aggregate, an_operation, decision_context
 from tests.payments.fake_gateway import payment
@@ -290,3 +290,31 @@ def test_open_payment_that_did_not_match_is_looked_up_when_its_account_expects_s
         add_problem(aggregate.payment, cause_of_mismatch(issue, aggregate.create.id, ""), issue, NOON)
     ExpectationChanged(NOON).decide(aggregate)
     assert aggregate.create.next_poll_at == due
+
+
+@pytest.mark.parametrize("scheduled", [True, False], ids=["worker", "shopper"])
+@pytest.mark.parametrize(("pause", "due"), [(600.0, 600), (0.5, 6), (None, 6)], ids=["long", "short", "not stated"])
+def test_look_up_is_not_repeated_while_the_gateway_wants_no_requests(
+    *, scheduled: bool, pause: float | None, due: int
+) -> None:
+    refund = an_operation(Kind.REFUND, State.UNKNOWN, next_poll_at=NOON + 6 * SECOND, updated_at=NOON)
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, refund)
+    busy = RateLimitedError("Too many requests", pause=pause, http_status=429)
+    OrderLookedUp(refund.id or 0, frozenset(), busy, decision_context(), scheduled).decide(aggregate)
+    assert refund.next_poll_at == NOON + due * SECOND
+
+
+def test_look_up_after_an_operation_that_is_turned_away_waits_as_well() -> None:
+    refund = an_operation(Kind.REFUND, State.SUCCESS, next_poll_at=NOON, updated_at=NOON)
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, refund)
+    busy = RateLimitedError("Too many requests", pause=600.0, http_status=429)
+    OrderLookedUp(refund.id or 0, frozenset(), busy, decision_context(), scheduled=True).decide(aggregate)
+    assert refund.next_poll_at == NOON + 600 * SECOND
+
+
+def test_an_operation_that_waits_for_nothing_waits_for_no_pause() -> None:
+    refund = an_operation(Kind.REFUND, State.SUCCESS, next_poll_at=None, updated_at=NOON)
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, refund)
+    busy = RateLimitedError("Too many requests", pause=600.0, http_status=429)
+    OrderLookedUp(refund.id or 0, frozenset(), busy, decision_context()).decide(aggregate)
+    assert refund.next_poll_at is None
