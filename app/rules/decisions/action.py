@@ -226,10 +226,14 @@ def _find_recorded(
     if new_key is not None:
         return None, new_key
     known = aggregate.operation_by_key(request.keys[0])
-    if known is None or not request.is_repeated_by(known):
-        raise RefusalError(
-            RefusalCode.NOT_POSSIBLE, LazyMessage("This was already requested before, with different details.")
+    assert known is not None  # noqa: S101 - else its key were new
+    if not request.is_repeated_by(known):
+        message = LazyMessage(
+            "This was already requested before, with different details: over %(sum)s. See what became of that before "
+            "you request more.",
+            sum=Money(known.amount or aggregate.payment.amount, known.currency),  # a page is closed, over the whole
         )
+        raise RefusalError(RefusalCode.NOT_POSSIBLE, message)
     return known, known.idempotency_key
 
 

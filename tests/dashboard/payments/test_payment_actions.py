@@ -93,7 +93,10 @@ async def test_the_same_form_sent_twice_is_done_once_and_answered_alike(staff_cl
     assert shop.gateway.calls == ["refund"]
     other = await staff_client.do(f"/payments/{shop.order_id}/refund", key=form["key"], amount="200.00")
     assert other.status_code == 422
-    assert "with different details" in other.json()["detail"]["message"]
+    assert other.json()["detail"]["message"] == (
+        "This was already requested before, with different details: over 100.00 UAH. See what became of that before "
+        "you request more."
+    )
 
 
 @one_database
