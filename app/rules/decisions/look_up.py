@@ -107,7 +107,8 @@ class OrderLookedUp(Fact["tuple[PaymentAggregate, Operation] | None"]):
             end_look_ups(operation)
         elif self.scheduled and operation.next_poll_at is not None and not is_retried_until_confirmed(operation):
             plan_another_look_up(aggregate.payment, operation, self.context.schedule, self.context.now)
-        if isinstance(self.records, RateLimitedError) and self.records.pause is not None:
+        must_close = is_retried_until_confirmed(operation)  # a page that may be paid is more than the gateway's wish
+        if isinstance(self.records, RateLimitedError) and self.records.pause is not None and not must_close:
             postpone_look_up(operation, self.context.now + timedelta(seconds=self.records.pause))
 
 

@@ -318,3 +318,15 @@ def test_an_operation_that_waits_for_nothing_waits_for_no_pause() -> None:
     busy = RateLimitedError("Too many requests", pause=600.0, http_status=429)
     OrderLookedUp(refund.id or 0, frozenset(), busy, decision_context()).decide(aggregate)
     assert refund.next_poll_at is None
+
+
+@pytest.mark.law(12)
+def test_a_page_that_must_not_be_paid_is_closed_in_its_own_pauses() -> None:
+    closing = an_operation(
+        Kind.CANCEL, State.WAITING, next_poll_at=NOON, close_reason=CloseReason.COVERED, asked_by_saleor=False
+    )
+    aggregate = an_aggregate(Flow.CHARGE, State.INIT, closing)
+    busy = RateLimitedError("Too many requests", pause=3600.0, http_status=429)
+    OrderLookedUp(closing.id or 0, frozenset(), busy, decision_context(), scheduled=True).decide(aggregate)
+    assert closing.next_poll_at is not None
+    assert closing.next_poll_at <= NOON + timedelta(minutes=5)
