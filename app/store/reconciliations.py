@@ -115,7 +115,7 @@ async def compare_gap(session: AsyncSession, since: datetime, now: datetime) -> 
             continue
         count += 1
         last = last_runs.get(account.id)
-        if last is not None and await _extend_run(session, last.id or 0, now):
+        if last is not None and await _extend_run(session, last, start, now):
             continue
         due = now if last is None else max(now, min(last.created_at, now) + GAP_INTERVAL)
         session.add(
@@ -145,10 +145,10 @@ async def _last_gap_runs(session: AsyncSession, now: datetime) -> dict[str, Reco
     return {run.account_id: run for run in (await session.exec(query.order_by(col(ReconciliationRun.id)))).all()}
 
 
-async def _extend_run(session: AsyncSession, run_id: int, end: datetime) -> bool:
+async def _extend_run(session: AsyncSession, run: ReconciliationRun, start: datetime, end: datetime) -> bool:
     """Extend the period of a comparison; return False if it has begun: its worker would not read the rest."""
-    waiting = update(ReconciliationRun).where(col(ReconciliationRun.id) == run_id, _NOT_BEGUN)
-    result: Any = await session.exec(waiting.values(ends_at=end))
+    waiting = update(ReconciliationRun).where(col(ReconciliationRun.id) == run.id, _NOT_BEGUN)
+    result: Any = await session.exec(waiting.values(starts_at=min(run.starts_at or start, start), ends_at=end))
     return bool(result.rowcount)
 
 

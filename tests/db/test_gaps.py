@@ -218,3 +218,18 @@ async def test_a_process_whose_clock_is_a_little_ahead_serves(database: Database
     await beat(database, WEB, NOON)
     await beat(database, WEB, LATER + SILENT_AFTER)
     assert await beat(database, replace(WEB, id="other"), LATER) is None
+
+
+async def test_a_gap_that_began_before_one_that_waits_is_compared_with_it(
+    database: Database, account: MerchantAccount
+) -> None:
+    """The last moment before it is not known any more: the clock of the process in between was ahead."""
+    begun = account.created_at + timedelta(days=3)
+    first, second, third = (begun + timedelta(minutes=minutes) for minutes in (5, 10, 15))
+    async with database.transaction() as session:
+        await compare_gap(session, begun, first)
+        await begin_comparison(session, 2, first)
+        await compare_gap(session, first, second)
+        await compare_gap(session, begun - timedelta(days=1), third)
+    waiting = (await compared(database))[-1]
+    assert (waiting.starts_at, waiting.ends_at) == (begun - timedelta(days=1) - SETTLING_TIME, third)
