@@ -20,6 +20,7 @@ _LARGEST_SUM = Decimal("999999999999.999999")  # what a column of millionths hol
 # A comma is a decimal comma, as in Ukrainian. "1,000" is rejected: some readers would take it for a thousand.
 # "1,234.50" and "1,234,567", and not "1,234", which may be a fraction.
 _GROUPED = re.compile(r"[0-9]{1,3}(?:(?:,[0-9]{3})+\.[0-9]+|(?:,[0-9]{3}){2,})")
+_GROUPED_WHOLE = re.compile(r"[1-9][0-9]{0,2}(?:,[0-9]{3})+")  # where there are no fractions
 _TYPED = re.compile(r"([0-9]{1,15})(?:[.,]([0-9]{1,2}))?")
 # Three decimals, where the currency has them: behind a point, or behind a comma where spaces separate thousands.
 _FINER = re.compile(r"([0-9]{1,15})\.([0-9]{3,})")
@@ -81,13 +82,14 @@ def format_amount(amount: Decimal, *, cents: bool = True) -> str:
 def read_amount(text: str, *, decimals: int = 2) -> Decimal:
     """Parse a typed amount; the result may be zero, too large, or finer than a cent. Raises NotAnAmountError.
 
-    In a currency of more than two ``decimals`` it may be typed with all of them: "10.250" is a thousand times as much
-    to some readers elsewhere.
+    In a currency of more than two ``decimals`` it may be typed with all of them, and in one without any "1,000" is a
+    thousand: elsewhere some readers take the one for the other.
     """
     # Amounts may be typed as they are displayed, without the currency: "1 234,50", "1,234.50".
     number = typed_number(text)
     typed = "".join((_SPACED.sub(r"\1.\2", number) if _SPACED.fullmatch(number) else number).split())
-    plain = typed.replace(",", "") if _GROUPED.fullmatch(typed) else typed
+    is_grouped = _GROUPED.fullmatch(typed) or (not decimals and _GROUPED_WHOLE.fullmatch(typed))
+    plain = typed.replace(",", "") if is_grouped else typed
     found = _TYPED.fullmatch(plain) or _FINER.fullmatch(plain)
     if found is None or len(found[2] or "") > max(decimals, 2):
         raise NotAnAmountError(text)

@@ -210,9 +210,14 @@ async def test_amounts_that_their_currency_does_not_have_are_refused_in_words(
 
 
 @one_database
-async def test_yen_may_be_typed_with_zero_cents(staff_client: StaffClient) -> None:
+@pytest.mark.parametrize(("typed", "sent"), [("100.00", "100"), ("1,000", "1000")])
+async def test_yen_may_be_typed_with_zero_cents_and_in_thousands(
+    staff_client: StaffClient, typed: str, sent: str
+) -> None:
     paid = operation_of(amount=Decimal(2000), currency="JPY")
     kept = await staff_client.payment(1, currency="JPY", amount=Decimal(2000), operations=[paid])
-    staff_client.shop.gateway.will_answer(json_reply(operation("refund", kept.order_id, "100.00", currency="JPY")))
-    page = text(await staff_client.do(f"/payments/{kept.order_id}/refund", key="0" * 32, amount="100.00"))
+    staff_client.shop.gateway.will_answer(json_reply(operation("refund", kept.order_id, sent, currency="JPY")))
+    page = text(await staff_client.do(f"/payments/{kept.order_id}/refund", key="0" * 32, amount=typed))
     assert "The amount was refunded." in page
+    (refund,) = [request for request in staff_client.shop.gateway.requests if request.path.endswith("/refund")]
+    assert refund.json["refund_amount"] == Decimal(sent)

@@ -114,6 +114,20 @@ def test_amounts_of_three_decimals_are_typed_as_their_currency_has_them(typed: s
     assert str(read_amount(typed, decimals=3)) == amount
 
 
+@pytest.mark.parametrize(
+    ("typed", "amount"),
+    [("1,000", "1000"), ("12,000,000", "12000000"), ("1,000.00", "1000.00"), ("100.00", "100.00"), ("1 000", "1000")],
+)
+def test_thousands_of_a_currency_without_decimals_are_typed_as_they_are_shown(typed: str, amount: str) -> None:
+    assert str(read_amount(typed, decimals=0)) == amount
+
+
+@pytest.mark.parametrize("typed", ["1.000", "1,00,000", "0,100", "1,0000"])
+def test_what_is_no_group_of_thousands_is_no_whole_amount(typed: str) -> None:
+    with pytest.raises(NotAnAmountError):
+        read_amount(typed, decimals=0)
+
+
 @pytest.mark.parametrize("typed", ["10,250", "1,000", "1.000,500", "1.2345", "1 00,500", "1,00.500", "١٬٠٠٠"])
 def test_what_could_be_a_thousand_is_no_amount_of_three_decimals(typed: str) -> None:
     with pytest.raises(NotAnAmountError):
