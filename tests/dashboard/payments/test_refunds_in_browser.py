@@ -1,15 +1,19 @@
 """The table of a payment's refunds in a browser: beside the money on a desk, cards on a phone."""
 
+import re
 from decimal import Decimal
 
 import pytest
 from playwright.async_api import Browser, Locator, expect
 
 from app.core.vocabulary import Kind, State
+from integration_base_tests.loopback import json_reply
 from tests.commands.books import moment_after, operation
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import StaffClient
 from tests.dashboard.framing import dashboard_of, sign_in
+from tests.dashboard.test_in_browser import open_dialog
+from tests.payments.fake_gateway import operation as record
 
 pytestmark = [pytest.mark.browser, one_database]
 
@@ -76,3 +80,36 @@ async def test_on_a_phone_it_is_said_who_requested_a_refund(browser: Browser, st
         assert lines == ["1px", "0px"]
         wide = await frame.locator("html").evaluate("html => html.scrollWidth - html.clientWidth")
         assert wide == 0
+
+
+async def test_of_two_tabs_the_second_refunds_no_more_than_the_first_left(
+    browser: Browser, staff_client: StaffClient
+) -> None:
+    """On phones, pressed twice; the second tab has been open since before the first refund."""
+    shop = staff_client.shop
+    await shop.complete_payment()
+    path = f"/payments/{shop.order_id}"
+    async with (
+        dashboard_of(browser, staff_client.app, path, width=360) as (one, first),
+        dashboard_of(browser, staff_client.app, path, width=360) as (two, second),
+    ):
+        for page in (one, two):
+            await sign_in(page, staff_client.token())
+        forms = [await open_dialog(frame, "Refund") for frame in (first, second)]
+        for form, amount in zip(forms, ("500", "100"), strict=True):
+            await form.get_by_label("Amount, UAH").fill(amount)
+        shop.gateway.will_answer(json_reply(record("refund", shop.order_id, "500.00")))
+        await forms[0].get_by_role("button", name="Refund now").dblclick()
+        await expect(first.get_by_role("status")).to_have_text("The amount was refunded.")
+        await forms[1].get_by_role("button", name="Refund now").dblclick()
+        await expect(forms[1].get_by_label("Amount, UAH")).to_have_accessible_error_message(
+            re.compile("Refund at most 69.50 UAH")
+        )
+        shop.gateway.will_answer(json_reply(record("refund", shop.order_id, "69.50")))
+        await forms[1].get_by_label("Amount, UAH").fill("69.50")
+        await forms[1].get_by_role("button", name="Refund now").dblclick()
+        await expect(second.get_by_role("status")).to_have_text("The amount was refunded.")
+        await two.reload()
+        await sign_in(two, staff_client.token())
+        await expect(_rows(second.get_by_role("region", name="Refunds", exact=True))).to_have_count(2)
+    assert shop.gateway.calls == ["refund", "refund"]
