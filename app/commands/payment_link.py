@@ -2,7 +2,6 @@
 
 import base64
 import binascii
-from functools import partial
 from typing import Annotated
 from urllib.parse import unquote
 from uuid import UUID
@@ -11,7 +10,6 @@ import typer
 
 from app.bootstrap import open_saleor
 from app.commands import account_flags as flags
-from app.commands.arguments import read_amount
 from app.commands.failure import CommandFailed
 from app.commands.finders import find_installation
 from app.commands.payment_act import RequestName
@@ -25,6 +23,7 @@ from app.rules.refusal import RefusalError
 from app.rules.requests.languages import PAGE_LANGUAGES, read_page_language
 from app.services import Services
 from app.settings import read_settings
+from integration_base.amounts import NotAnAmountError
 
 
 def link(
@@ -70,10 +69,12 @@ def link(
                     client,
                     installation,
                     order_id,
-                    read_amount=None if amount is None else partial(read_amount, amount),
+                    amount=amount,
                     attempt=request,
                     language=page_language,
                 )
+            except NotAnAmountError:
+                raise CommandFailed(f"{amount!r} is not an amount", status=2) from None
             except RefusalError as refusal:
                 raise CommandFailed(f"no link was created: {refusal.message}") from refusal
         return aggregate, services.addresses.pay_page(aggregate.payment.order_id)

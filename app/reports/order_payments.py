@@ -5,7 +5,7 @@ transaction and calls the app by the usual webhook, so that the payment is like 
 """
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -13,6 +13,7 @@ from typing import Any
 
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import State
+from app.i18n.currencies import read_amount_in
 from app.i18n.messages import LazyMessage, Money
 from app.rules.balance import ZERO, balance, check_amount
 from app.rules.decisions.competing_attempts import amount_to_pay, attempt_of
@@ -124,29 +125,27 @@ async def get_or_create_payment_link(
     installation: OpenInstallation,
     order_id: str,
     *,
-    read_amount: Callable[[str], Decimal] | None = None,
+    amount: str | None = None,
     attempt: str | None = None,
     language: str | None = None,
 ) -> PaymentAggregate:
-    """Return a payment on whose page an amount of the order, or the whole amount due, can be paid.
-
-    ``read_amount`` parses what was typed, in the order's currency; what it raises is raised.
+    """Return a payment on whose page ``amount`` of the order, as people typed it, or all that is due can be paid.
 
     If such a page is open, its payment is returned. ``language`` is the page's: None stands for the order's, and then
     an open page of any language will do. ``attempt`` is the requester's result of ``attempt_key``: the same attempt for
     the same amount in the same language is one transaction in Saleor and one payment here, however often it is
-    requested (laws of money, 4). Raises RefusalError.
+    requested (laws of money, 4). Raises RefusalError and NotAnAmountError.
     """
     known = await payments_of_order(services, client, installation, order_id)
-    amount = _link_amount(known, read_amount)
-    open_payment = known.open_payment_over(amount, services.now(), language)
+    to_pay = _link_amount(known, amount)
+    open_payment = known.open_payment_over(to_pay, services.now(), language)
     if open_payment is not None:
         return open_payment
     data = {"language": language} if language else {}
-    key = f"link-{_digest(order_id, attempt or attempt_key(known), str(amount), *data.values())}"
+    key = f"link-{_digest(order_id, attempt or attempt_key(known), str(to_pay), *data.values())}"
     try:
         begun = await initialize_transaction(
-            client, installation, order_id=order_id, amount=amount, gateway=known.gateway, key=key, data=data
+            client, installation, order_id=order_id, amount=to_pay, gateway=known.gateway, key=key, data=data
         )
     except SaleorRefusedError as refused:
         message = f"Saleor did not start a payment: {refused.message}"
@@ -156,7 +155,7 @@ async def get_or_create_payment_link(
     return await _begun_payment(services, installation, begun)
 
 
-def _link_amount(known: OrderPayments, read_amount: Callable[[str], Decimal] | None) -> Decimal:
+def _link_amount(known: OrderPayments, typed: str | None) -> Decimal:
     if known.order is None:
         raise RefusalError(RefusalCode.NOT_POSSIBLE, SALEOR_UNREACHABLE if known.unreachable else NO_ORDER)
     if not known.order.is_payable:
@@ -164,7 +163,7 @@ def _link_amount(known: OrderPayments, read_amount: Callable[[str], Decimal] | N
     if not known.to_pay:
         raise RefusalError(RefusalCode.NOT_POSSIBLE, ALL_PAID)
     currency = known.order.channel.currency_code
-    amount = check_amount(known.to_pay if read_amount is None else read_amount(currency), currency)
+    amount = check_amount(known.to_pay if typed is None else read_amount_in(currency, typed), currency)
     if amount > known.to_pay:
         message = f"{Money(known.to_pay, currency)} is left to pay for this order: request no more."
         raise RefusalError(RefusalCode.INVALID_AMOUNT, message, "amount")

@@ -13,7 +13,6 @@ from fastapi.responses import HTMLResponse
 
 from app.core.vocabulary import Kind
 from app.flows.staff.actions import request_action
-from app.i18n.currencies import read_amount_in
 from app.i18n.messages import gettext_noop
 from app.i18n.translation import Translation, translation_for
 from app.reports.order_payments import get_or_create_payment_link, payments_of_order
@@ -107,7 +106,7 @@ class OrderWidget:
                 self._client,
                 staff.installation,
                 submission.order_id,
-                read_amount=lambda currency: read_amount_in(currency, form.get("amount", "")),
+                amount=form.get("amount", ""),
                 attempt=form.get("attempt", "")[:_LONGEST_ATTEMPT],
                 language=read_page_language(form.get("language", "")),
             )

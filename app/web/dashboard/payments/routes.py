@@ -100,10 +100,9 @@ class PaymentParts:
     ) -> StaffRequest:
         try:
             return read_staff_request(kind, staff.name, fields)
-        except (InvalidFieldsError, InvalidFormError):  # perhaps its currency has more decimals
-            payment = (
-                await self._payment_page.load(staff, order_id)
-            ).payment  # of another store: 404, whatever the form
+        except (InvalidFieldsError, InvalidFormError):
+            # Perhaps its currency has more decimals; for another store's payment: 404, whatever the form.
+            payment = (await self._payment_page.load(staff, order_id)).payment
         try:
             return read_staff_request(kind, staff.name, fields, currency=payment.currency)
         except InvalidFieldsError as invalid:
