@@ -18,7 +18,7 @@ from integration_base.connection_failures import REASONS, ConnectionFailure
 from integration_base_tests.outbound import connecting
 from integration_base_tests.tls_server import https_server
 from saleor_app_sdk.documents import Documents
-from saleor_app_sdk.errors import KeysUnusableError, SaleorUnreachableError
+from saleor_app_sdk.errors import KeysUnusableError, SaleorError, SaleorUnreachableError
 from saleor_app_sdk.graphql import SaleorClient
 from saleor_app_sdk.jwks import fetch_key_set
 
@@ -70,13 +70,20 @@ async def say_gateway(http: httpx2.AsyncClient, url: str) -> str:
 async def say_saleor(http: httpx2.AsyncClient, url: str) -> str:
     with pytest.raises(SaleorUnreachableError) as caught:
         await SaleorClient(http, Documents(MANIFEST / "operations")).who_am_i(f"{url}/graphql/", "x")
-    return str(caught.value)
+    return _reason_in(caught.value)
 
 
 async def say_signing_keys(http: httpx2.AsyncClient, url: str) -> str:
     with pytest.raises(KeysUnusableError) as caught:
         await fetch_key_set(http, f"{url}/graphql/", timeout=TIMEOUT)
-    return str(caught.value)
+    return _reason_in(caught.value)
+
+
+def _reason_in(error: SaleorError) -> str:
+    """Return what an error says, in which the reason is that of its kind."""
+    assert error.connection is not None
+    assert REASONS[error.connection] in str(error)
+    return str(error)
 
 
 @pytest.mark.parametrize("say", [say_gateway, say_saleor, say_signing_keys])

@@ -38,7 +38,7 @@ def windows(start: datetime, end: datetime, covered_until: datetime | None) -> I
     begins = covered_until or start
     while begins < end:
         ends, reaches_back = end, begins - LEAD
-        if covered_until is None and begins == start and end - begins <= LONGEST_PERIOD:
+        if begins == start and end - begins <= LONGEST_PERIOD:
             reaches_back = max(reaches_back, end - LONGEST_PERIOD)
         if end - reaches_back > LONGEST_PERIOD:
             ends = datetime.combine((reaches_back + LONGEST_PERIOD).date(), time(), UTC)

@@ -280,7 +280,7 @@ def _new_operation(
     close_reason = CloseReason.BY_STAFF if request.by is not None and step.kind is Kind.CANCEL else None
     if close_reason is not None:
         details = replace(details, closing_sentence=sentence_for_earlier_version(close_reason))
-    elif step.kind is not Kind.CANCEL and (reason := request.reasons.get(key, "").strip()):
+    elif reason := request.reasons.get(key, "").strip():
         details = replace(details, comment=_gateway_comment(reason))
     operation = Operation(
         kind=step.kind,

@@ -41,6 +41,7 @@ NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
         ("reconcile_at", "23", 23),
         ("apple_pay_association", "0af3\r\n9c", "0af3\r\n9c"),
         ("apple_pay_association", "x" * 16_384, "x" * 16_384),
+        ("google_pay_gateway", "x" * 100, "x" * 100),
     ],
 )
 def test_what_can_be_chosen(name: str, text: str, kept: object) -> None:
@@ -88,6 +89,9 @@ def test_what_can_be_chosen(name: str, text: str, kept: object) -> None:
         ("reconcile_at", "noon", "not an hour of the day"),
         ("apple_pay_association", "x" * 16_385, "at most 16384 ASCII characters"),
         ("apple_pay_association", "дані", "at most 16384 ASCII characters"),
+        ("google_pay_gateway", "two words", "1 to 100 characters without spaces"),
+        ("google_pay_gateway_merchant", "x" * 101, "1 to 100 characters without spaces"),
+        ("google_pay_merchant", "крамниця", "1 to 100 characters without spaces"),
     ],
 )
 def test_what_cannot_be_chosen(name: str, text: str, words: str) -> None:

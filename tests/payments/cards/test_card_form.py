@@ -45,6 +45,7 @@ def test_a_card_number_is_found_however_it_is_written(text: str) -> None:
         "0000000000000000",
         "42424242424242424242",  # 20 digits in one
         "4242 4242 street 4242 4242",
+        "4242 a 4242 a 4242 a 4242",
         "4242    4242    4242    4242",
         "+380501234567",
     ],

@@ -6,7 +6,7 @@ from app.core.payment import SaleorEvent
 from app.core.vocabulary import EventState, Flow, Kind, State
 from app.rules.apply import apply
 from app.rules.decision_context import enqueue_note, raise_problem
-from app.rules.event_queue import should_delay_success
+from app.rules.event_queue import should_delay_success, supersede_failures
 from app.rules.issues import Issue, IssueCode
 from app.rules.problems import UNREADABLE
 from saleor_app_sdk.responses import EventType
@@ -53,3 +53,30 @@ def test_success_is_not_answered_while_a_failure_or_a_reversal_of_the_same_opera
         created_at=NOON,
     )
     assert should_delay_success(refund, [event]) is delays
+
+
+@pytest.mark.law(5)
+@pytest.mark.parametrize(
+    ("state", "attempts", "kind", "reference", "is_superseded"),
+    [
+        (EventState.WAITING, 0, EventType.REFUND_FAILURE, "the-refund", True),
+        (EventState.REFUSED, 0, EventType.REFUND_FAILURE, "the-refund", True),
+        (EventState.REFUSED, 3, EventType.REFUND_FAILURE, "the-refund", True),
+        (EventState.WAITING, 1, EventType.REFUND_FAILURE, "the-refund", False),
+        (EventState.DELIVERED, 1, EventType.REFUND_FAILURE, "the-refund", False),
+        (EventState.DELIVERED, 0, EventType.REFUND_FAILURE, "the-refund", False),
+        (EventState.WAITING, 0, EventType.REFUND_FAILURE, "another", False),
+        (EventState.WAITING, 0, EventType.CHARGE_FAILURE, "the-refund", False),
+    ],
+)
+def test_success_supersedes_the_failures_of_the_same_operation_that_saleor_does_not_have(
+    state: EventState, attempts: int, kind: EventType, reference: str, *, is_superseded: bool
+) -> None:
+    """One with a delivery attempt may be on its way."""
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
+    event = SaleorEvent(
+        type=kind.value, psp_reference=reference, amount=HUNDRED, state=state, attempts=attempts, created_at=NOON
+    )
+    aggregate.events.append(event)
+    supersede_failures(aggregate, EventType.REFUND_SUCCESS, "the-refund", NOON)
+    assert event.state is (EventState.SUPERSEDED if is_superseded else state)

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.core.vocabulary import Flow
@@ -196,6 +196,7 @@ async def test_they_are_kept_whatever_their_names(shop: Shop, database: Database
     st.datetimes(datetime(2020, 1, 1), datetime(2026, 1, 1)),  # noqa: DTZ001 - the zone is put behind it
     st.timedeltas(timedelta(seconds=1), timedelta(days=200)),
 )
+@example(datetime(2025, 1, 1), 2 * LONGEST_PERIOD - timedelta(days=1))  # noqa: DTZ001
 def test_windows_leave_no_gap_and_each_day_between_is_in_one_of_them(start: datetime, length: timedelta) -> None:
     start = start.replace(tzinfo=UTC)
     end = start + length
@@ -209,3 +210,11 @@ def test_windows_leave_no_gap_and_each_day_between_is_in_one_of_them(start: date
     if len(cut) > 1:  # whoever takes it over goes on in the same windows
         assert list(windows(start, end, cut[0].end)) == cut[1:]
     assert list(windows(start, end, end)) == []
+
+
+def test_what_fits_into_one_register_is_one_window() -> None:
+    """Of all that may have begun before, it has as much as still fits."""
+    for length in (LONGEST_PERIOD, LONGEST_PERIOD - LEAD / 2, LONGEST_PERIOD - LEAD, timedelta(days=1)):
+        end = START + length
+        assert list(windows(START, end, None)) == [Period(max(START - LEAD, end - LONGEST_PERIOD), end)]
+    assert len(list(windows(START, START + LONGEST_PERIOD + timedelta(seconds=1), None))) == 2

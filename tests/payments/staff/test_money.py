@@ -4,7 +4,9 @@ from collections import defaultdict
 from dataclasses import replace
 from datetime import date, timedelta
 from decimal import Decimal
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -110,3 +112,27 @@ def test_trials_are_rows_of_their_own_and_last_but_have_no_receiver() -> None:
     assert [is_trial for _, is_trial in found.rows_and_trials(GroupBy.DAY)] == [False, True]
     shared = replace(found, our_shares=[replace(sold, receiver="one")])
     assert [is_trial for _, is_trial in shared.rows_and_trials(GroupBy.RECEIVER)] == [False]
+
+
+@pytest.mark.parametrize(
+    ("undivided", "agreement"),
+    [
+        ({}, Agreement.NOT_DIVIDED),
+        ({"currency": "EUR"}, Agreement.DIFFER),
+        ({"day": FIRST + timedelta(days=1)}, Agreement.DIFFER),  # a day that was not compared
+        ({"receiver": "one"}, Agreement.DIFFER),
+    ],
+)
+def test_sums_by_receiver_differ_unless_our_books_do_not_say_whose_money_some_of_it_is(
+    undivided: dict[str, Any], agreement: Agreement
+) -> None:
+    share = Total(FIRST, "one", "uah", "UAH", Booked.CHARGED, Decimal("5.00"), 1, Decimal("0.10"), 1, receiver="two")
+    found = replace(
+        money([share], [replace(share, amount=Decimal("7.00"))], {("one", FIRST)}),
+        our_shares=[share, replace(share, **({"receiver": ""} | undivided))],
+        gateway_shares=[replace(share, amount=Decimal("7.00"))],
+    )
+    [row] = [row for row in found.rows(GroupBy.ACCOUNT, GroupBy.RECEIVER) if row.names == ("one", "two")]
+    assert row.agreement is agreement
+    [row] = found.rows(GroupBy.ACCOUNT)
+    assert row.agreement is Agreement.DIFFER
