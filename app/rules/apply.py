@@ -217,13 +217,14 @@ def _is_overdrawn(aggregate: PaymentAggregate) -> bool:
 def _bind_first_charge(aggregate: PaymentAggregate, pos_id: str, seen: Observation, context: DecisionContext) -> None:
     """Bind the payment to the first charge of its subscription, and book as a later one what it was bound to."""
     create = aggregate.create
+    assert create.operation_id is not None  # noqa: S101 - of the caller
     later = replace(
         seen,
         kind=Kind.RECURRING,
         flow=None,
         amount=create.amount,
         paid=None,
-        gateway_id=create.operation_id or "",
+        gateway_id=create.operation_id,
         payment_id=None,
         details=Details.from_row(create.details),
     )
@@ -250,22 +251,22 @@ def _post(
         return
     if transition.state.final:
         clear_mismatches(payment, operation.id, seen.gateway_id, context.now)
-    reason = reason_of_closing(aggregate, seen)
+    message = reason_of_closing(aggregate, seen) or seen.message
     _take_over(aggregate, operation, transition, seen)
-    operation.message = reason or seen.message
+    operation.message = message
     _reschedule(payment, operation, context)
     _book(aggregate, operation, context)
     take_over_release(aggregate, operation)
     is_told_later = operation.kind is Kind.DISPUTE or waits_for_charge(aggregate, operation, context)
     if transition.event is not None and not is_told_later:
-        message, card = reason or transition.message, payment_method_to_row(seen.method)
+        card = payment_method_to_row(seen.method)
         report_operation(
             aggregate, operation, transition.event, context, amount=operation.amount, message=message, card=card
         )
     elif operation.kind is Kind.CREATE and before is State.INIT:
         # Saleor still offers to cancel the payment, which the gateway would now refuse.
         reference = reference_of_note(payment.order_id, operation.state)
-        enqueue_note(aggregate, operation.message or "", context, reference=reference)
+        enqueue_note(aggregate, message, context, reference=reference)
     _flag_consequences(aggregate, operation, before, context)
 
 

@@ -69,13 +69,13 @@ class Expectation:
     state: State
     inferred: bool
     contradicted: bool
+    amount: Decimal
     requested_amount: Decimal | None
     currency: str
     pos_id: str
     order_id: str
     gateway_id: str | None = None
     payer_fee: Decimal = Decimal(0)
-    amount: Decimal | None = None
     left: Decimal | None = None
     card_mask: str | None = None
 
@@ -133,7 +133,6 @@ class Transition:
     state: State | None = None
     amount: Decimal | None = None
     event: EventType | None = None
-    message: str = ""
     problem: Issue | None = None
     contradicted: bool = False
 
@@ -191,7 +190,6 @@ def compute_transition(known: Expectation, seen: Observation) -> Transition:
         state=seen.state,
         amount=amount if seen.state is State.SUCCESS else None,
         event=event_type_of(known.kind, known.flow, seen.state),
-        message=seen.message,
     )
 
 
@@ -206,18 +204,21 @@ def _transition_for_staff(known: Expectation, seen: Observation) -> Transition |
     has_been_success = known.state is State.SUCCESS or (known.contradicted and not known.state.final)
     if has_been_success and seen.state is State.FAILURE:
         return Transition(problem=Issue(IssueCode.FAILED_AFTER_SUCCESS), contradicted=True)
-    if known.state is seen.state is State.SUCCESS and _is_second_payment(known, seen):
+    if not known.state is seen.state is State.SUCCESS:
+        return None
+    if _is_second_payment(known, seen):
         code = IssueCode.SECOND_PAYOUT if known.flow is Flow.PAYOUT else IssueCode.SECOND_PAYMENT
         return Transition(problem=Issue(code, sum=Money(seen.amount, seen.currency)))
-    if known.state is seen.state is State.SUCCESS and known.amount is not None and _is_paid_otherwise(known, seen):
-        ours, said = Money(known.amount, known.currency), Money(seen.paid or seen.amount, known.currency)
-        return Transition(problem=Issue(IssueCode.RECORDED_AMOUNT, what=known.kind, said=said, ours=ours))
-    return None
+    paid_otherwise = _other_amount_paid(known, seen)
+    return None if paid_otherwise is None else Transition(problem=paid_otherwise)
 
 
-def _is_paid_otherwise(known: Expectation, seen: Observation) -> bool:
-    """Return True when the payer has paid another amount than the one that is booked."""
-    return seen.paid not in {None, known.amount} and not _is_with_payer_fee(known, seen.paid or seen.amount)
+def _other_amount_paid(known: Expectation, seen: Observation) -> Issue | None:
+    """Return the issue that the payer has paid another amount than the one that is booked; None if that is not so."""
+    if seen.paid is None or seen.paid == known.amount or _is_with_payer_fee(known, seen.paid):
+        return None
+    ours, said = Money(known.amount, known.currency), Money(seen.paid, known.currency)
+    return Issue(IssueCode.RECORDED_AMOUNT, what=known.kind, said=said, ours=ours)
 
 
 def _is_second_payment(known: Expectation, seen: Observation) -> bool:
@@ -281,12 +282,12 @@ def _amount_without_fee(known: Expectation) -> Decimal | None:
 
 
 def update_shopper_turn(payment: Payment, operation: Operation, seen: Observation) -> None:
-    """Track whether a pending payment waits for the shopper or for the bank; its state does not change by that.
+    """Track whether what is pending waits for the shopper or for the bank; its state does not change by that.
 
     Only responses and look-ups contain the shopper's next URL, and they are current. A record without one may be a
     late notification: it can end the shopper's turn, but not begin it again.
     """
-    if seen.kind is not Kind.CREATE or (operation.state, seen.state) != (State.PENDING, State.PENDING):
+    if not operation.state is seen.state is State.PENDING:
         return
     waits_for_shopper = seen.action_url is not None or (operation.waits_for_shopper and seen.waits_for_shopper)
     payment.redirect_url = seen.action_url or payment.redirect_url

@@ -83,6 +83,7 @@ def known_operation(kind: Kind, state: State, flow: Flow = Flow.CHARGE, **more: 
     members: dict[str, Any] = {
         "inferred": False,
         "contradicted": False,
+        "amount": HUNDRED,
         "requested_amount": HUNDRED,
         "currency": "UAH",
         "pos_id": POS,

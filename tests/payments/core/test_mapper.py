@@ -86,7 +86,6 @@ def test_a_success_after_a_failure_is_booked(kind: Kind, inferred: bool, paid: D
         state=State.SUCCESS,
         amount=HUNDRED if paid is None else paid,
         event=event_type_of(kind, Flow.CHARGE, State.SUCCESS),
-        message=f"{kind} success",
     )
 
 
@@ -208,3 +207,27 @@ def test_a_payer_pays_what_was_requested_and_at_most_the_fee_on_top(amount: str,
     followed = compute_transition(known, observation(Kind.CREATE, State.SUCCESS, Decimal(amount)))
     assert (followed.state, followed.amount) == ((State.SUCCESS, HUNDRED) if matches else (None, None))
     assert (followed.problem is None) is matches
+
+
+@pytest.mark.law(8)
+@pytest.mark.parametrize(
+    ("paid", "fee", "is_other"),
+    [
+        (None, "0", False),
+        ("100.00", "0", False),
+        ("99.99", "0", True),
+        ("101.00", "0", True),
+        ("101.00", "1.50", False),
+        ("101.51", "1.50", True),
+    ],
+)
+def test_another_amount_paid_than_is_booked_is_for_a_person_to_look_at(
+    paid: str | None, fee: str, *, is_other: bool
+) -> None:
+    """By a record that repeats the success: what Saleor was told is not what was paid."""
+    known = known_operation(Kind.CREATE, State.SUCCESS, payer_fee=Decimal(fee))
+    said = None if paid is None else Decimal(paid)
+    transition = compute_transition(known, observation(Kind.CREATE, State.SUCCESS, paid=said))
+    ours = Money(HUNDRED, "UAH")
+    issue = Issue(IssueCode.RECORDED_AMOUNT, what=Kind.CREATE, said=Money(said or HUNDRED, "UAH"), ours=ours)
+    assert transition == Transition(problem=issue if is_other else None)
