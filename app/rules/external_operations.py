@@ -31,7 +31,7 @@ _COMPARED = frozenset({Kind.CAPTURE, Kind.VOID, Kind.REFUND})
 
 def new_external_operation(aggregate: PaymentAggregate, seen: Observation, context: DecisionContext) -> Operation:
     """Return the operation that the gateway reports for the first time; nothing is posted to it yet."""
-    reference = reference_of_external_operation(aggregate, seen)
+    payment, reference = aggregate.payment, reference_of_external_operation(aggregate, seen)
     operation = Operation(
         kind=seen.kind,
         idempotency_key=f"{EXTERNAL_KEY_PREFIX}{reference}",
@@ -40,7 +40,7 @@ def new_external_operation(aggregate: PaymentAggregate, seen: Observation, conte
         currency=seen.currency,
         origin=Origin.GATEWAY,
         asked_by_saleor=False,
-        keeps_rest=seen.kind is Kind.CAPTURE and keeps_rest(aggregate.payment.account),
+        keeps_rest=seen.kind is Kind.CAPTURE and keeps_rest(payment.account),
         psp_reference=reference,
         operation_id=seen.gateway_id,
         charge_id=charge_id_of(aggregate, seen.payment_id),
@@ -48,8 +48,7 @@ def new_external_operation(aggregate: PaymentAggregate, seen: Observation, conte
         updated_at=context.now,
     )
     left = amount_left_for(aggregate, operation)
-    is_with_fee = left is not None and left < operation.amount <= left + largest_payer_fee(aggregate.payment)
-    if left and is_with_fee and operation.kind is Kind.REFUND:
+    if left and operation.kind is Kind.REFUND and left < operation.amount <= left + largest_payer_fee(payment):
         operation.amount = left  # the payer gets the fee back too, which the store has never received
     return operation
 

@@ -2,16 +2,22 @@
 
 from dataclasses import replace
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
-from app.core.payment import Payment
-from app.core.vocabulary import Flow, Kind, State
+from app.core.payment import Operation, Payment, PaymentAggregate
+from app.core.vocabulary import Flow, Kind, Origin, State
 from app.rules.apply import apply
 from app.rules.external_operations import (
     amount_left_for,
+    flag_made_after_all,
+    flag_overdrawn_by_others,
     flag_partial_release,
+    flag_rounded_by_saleor,
+    flag_unknown_status,
     leaves_rest,
+    new_external_operation,
     payer_fee_on,
     waits_for_charge,
 )
@@ -151,3 +157,230 @@ def test_whole_order_is_looked_up_after_a_refund_of_a_payment_that_is_not_known(
     assert aggregate.create.next_poll_at == context.schedule.next_order_look_up(NOON)
     assert _issues(aggregate.payment) == issues
     assert [operation.kind for operation in aggregate.operations] == [Kind.CREATE]
+
+
+def _theirs(kind: Kind, state: State, amount: str = "10.00", **more: Any) -> Operation:
+    return an_operation(kind, state, Decimal(amount), **{"idempotency_key": "gateway:theirs", **more})
+
+
+def _with_fee(aggregate: PaymentAggregate) -> PaymentAggregate:
+    account = aggregate.payment.account
+    assert isinstance(account, MerchantAccount)
+    account.payer_fee_percent = Decimal(2)
+    return aggregate
+
+
+@pytest.mark.law(8, 10)
+@pytest.mark.parametrize(
+    ("flow", "kind", "changed", "left"),
+    [
+        (Flow.CHARGE, Kind.REFUND, {}, "65.00"),
+        (Flow.CHARGE, Kind.REFUND, {"state": State.FAILURE}, None),  # the gateway may turn what it has said
+        (Flow.CHARGE, Kind.REFUND, {"state": State.FAILURE, "contradicted": True}, "65.00"),
+        (Flow.CHARGE, Kind.REFUND, {"state": State.FAILURE, "decision": {"by": "staff"}}, "65.00"),
+        (Flow.CHARGE, Kind.REFUND, {"state": State.SUCCESS}, None),
+        (Flow.CHARGE, Kind.REFUND, {"idempotency_key": "ours"}, None),
+        (Flow.CHARGE, Kind.REFUND, {"charge_id": "a-later-charge"}, None),
+        (Flow.CHARGE, Kind.RECURRING, {}, None),
+        (Flow.CHARGE, Kind.CAPTURE, {}, "0"),
+        (Flow.CHARGE, Kind.VOID, {}, "0"),
+        (Flow.CHARGE, Kind.DISPUTE, {}, "99.00"),
+        (Flow.AUTHORIZATION, Kind.REFUND, {}, "65.00"),
+        (Flow.AUTHORIZATION, Kind.CAPTURE, {}, "55.00"),
+        (Flow.AUTHORIZATION, Kind.VOID, {}, "55.00"),
+        (Flow.AUTHORIZATION, Kind.DISPUTE, {}, "39.00"),
+        (Flow.PAYOUT, Kind.REFUND, {}, "64.00"),
+        (Flow.PAYOUT, Kind.VOID, {}, "64.00"),
+        (Flow.PAYOUT, Kind.CAPTURE, {}, "0"),
+    ],
+)
+def test_what_others_do_is_compared_with_what_was_left_for_it(
+    flow: Flow, kind: Kind, changed: dict[str, Any], left: str | None
+) -> None:
+    done = ((Kind.CAPTURE, "40.00"), (Kind.VOID, "5.00"), (Kind.REFUND, "30.00"), (Kind.DISPUTE, "1.00"))
+    others = [an_operation(other, State.SUCCESS, Decimal(amount)) for other, amount in done]
+    others += [an_operation(other, State.PENDING, Decimal("0.50")) for other, _ in done]
+    others += [an_operation(other, State.SUCCESS, Decimal("0.50"), charge_id="a-later-charge") for other, _ in done]
+    theirs = _theirs(kind, **{"state": State.PENDING, **changed})
+    aggregate = an_aggregate(flow, State.SUCCESS, *others, theirs)
+    assert amount_left_for(aggregate, theirs) == (None if left is None else Decimal(left))
+
+
+@pytest.mark.law(8)
+@pytest.mark.parametrize(("state", "left"), [(State.SUCCESS, "90.00"), (State.PENDING, "100.00")])
+def test_what_was_paid_is_left_once_it_is_known(state: State, left: str) -> None:
+    theirs = _theirs(Kind.REFUND, State.PENDING)
+    aggregate = an_aggregate(Flow.CHARGE, state, theirs)
+    aggregate.create.amount = Decimal("90.00")
+    assert amount_left_for(aggregate, theirs) == Decimal(left)
+
+
+@pytest.mark.law(8, 10)
+@pytest.mark.parametrize(
+    ("kind", "refunded", "said", "amount"),
+    [
+        (Kind.REFUND, "0.00", "102.00", "100.00"),
+        (Kind.REFUND, "0.00", "102.01", "102.01"),
+        (Kind.REFUND, "0.00", "100.00", "100.00"),
+        (Kind.REFUND, "0.00", "50.00", "50.00"),
+        (Kind.REFUND, "100.00", "2.00", "2.00"),  # nothing is left that it could be with
+        (Kind.CAPTURE, "0.00", "1.00", "1.00"),
+        (Kind.REFUND, "0.00", "0.001", "0.00"),
+    ],
+)
+def test_payers_fee_is_no_part_of_a_refund_by_others(kind: Kind, refunded: str, said: str, amount: str) -> None:
+    known = [an_operation(Kind.REFUND, State.SUCCESS, Decimal(refunded))] if Decimal(refunded) else []
+    aggregate = _with_fee(an_aggregate(Flow.CHARGE, State.SUCCESS, *known))
+    seen = observation(kind, State.SUCCESS, Decimal(said), "theirs")
+    assert new_external_operation(aggregate, seen, decision_context()).amount == Decimal(amount)
+
+
+@pytest.mark.law(10)
+@pytest.mark.parametrize("kind", [Kind.CAPTURE, Kind.REFUND])
+def test_operation_of_others_is_known_as_theirs(kind: Kind) -> None:
+    aggregate = an_aggregate(Flow.AUTHORIZATION, State.SUCCESS)
+    account = aggregate.payment.account
+    assert isinstance(account, MerchantAccount)
+    account.dialect = "interface"
+    found = new_external_operation(aggregate, observation(kind, State.SUCCESS, gateway_id="theirs"), decision_context())
+    assert (found.requester, found.asked_by_saleor, found.operation_id) == (Origin.GATEWAY, False, "theirs")
+    assert found.keeps_rest is (kind is Kind.CAPTURE)
+
+
+@pytest.mark.law(8)
+@pytest.mark.parametrize(("refunded", "is_with_fee"), [("10.00", True), ("9.99", False)])
+def test_payers_fee_comes_back_with_a_refund_by_others_of_all_that_is_left(refunded: str, *, is_with_fee: bool) -> None:
+    theirs = _theirs(Kind.REFUND, State.PENDING, "90.00")
+    before = an_operation(Kind.REFUND, State.SUCCESS, Decimal(refunded))
+    aggregate = _with_fee(an_aggregate(Flow.CHARGE, State.SUCCESS, before, theirs))
+    assert payer_fee_on(aggregate, theirs) == (Decimal("2.00") if is_with_fee else 0)
+    theirs.idempotency_key = "ours"
+    assert payer_fee_on(aggregate, theirs) == 0
+    assert payer_fee_on(aggregate, aggregate.create) == Decimal("2.00")
+
+
+@pytest.mark.law(10)
+@pytest.mark.parametrize(
+    ("flow", "kind", "key", "later", "found"),
+    [
+        (Flow.CHARGE, Kind.REFUND, "ours", {}, [IssueCode.MADE_AFTER_ALL]),
+        (Flow.CHARGE, Kind.REFUND, "gateway:one", {}, []),
+        (Flow.CHARGE, Kind.REFUND, "ours", {"idempotency_key": "gateway:two"}, []),
+        (Flow.CHARGE, Kind.REFUND, "ours", {"charge_id": "a-later-charge"}, []),
+        (Flow.CHARGE, Kind.REFUND, "ours", {"state": State.FAILURE}, []),
+        (Flow.CHARGE, Kind.REFUND, "ours", {"state": State.FAILURE, "contradicted": True}, [IssueCode.MADE_AFTER_ALL]),
+        (Flow.CHARGE, Kind.REFUND, "ours", {"amount": Decimal("60.00")}, []),
+        (Flow.CHARGE, Kind.REFUND, "ours", {"kind": Kind.DISPUTE}, []),
+        (Flow.CHARGE, Kind.DISPUTE, "ours", {"kind": Kind.DISPUTE}, []),
+    ],
+)
+def test_staff_see_what_was_made_after_all_if_we_may_have_repeated_it(
+    flow: Flow, kind: Kind, key: str, later: dict[str, Any], found: list[IssueCode]
+) -> None:
+    made = an_operation(kind, State.SUCCESS, Decimal("40.00"), idempotency_key=key)
+    members = {"kind": kind, "state": State.SUCCESS, "amount": Decimal("40.00"), **later}
+    again = an_operation(members.pop("kind"), members.pop("state"), members.pop("amount"), **members)
+    aggregate = an_aggregate(flow, State.SUCCESS, made, again)
+    flag_made_after_all(aggregate, made, NOON)
+    assert _issues(aggregate.payment) == found
+
+
+@pytest.mark.law(10)
+@pytest.mark.parametrize(("kind", "found"), [(Kind.CREATE, [IssueCode.MADE_AFTER_ALL]), (Kind.REFUND, [])])
+def test_payout_that_was_made_after_all_may_have_been_repeated(kind: Kind, found: list[IssueCode]) -> None:
+    refund = an_operation(Kind.REFUND, State.SUCCESS, Decimal("40.00"))
+    aggregate = an_aggregate(Flow.PAYOUT, State.SUCCESS, refund)
+    flag_made_after_all(aggregate, aggregate.create if kind is Kind.CREATE else refund, NOON)
+    assert _issues(aggregate.payment) == found
+
+
+def test_what_was_made_after_all_and_overdraws_is_told_once() -> None:
+    made, again = (an_operation(Kind.REFUND, State.SUCCESS, Decimal("60.00")) for _ in range(2))
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, made, again)
+    flag_made_after_all(aggregate, made, NOON)
+    assert _issues(aggregate.payment) == [IssueCode.OVERDRAWN]
+
+
+@pytest.mark.law(16)
+@pytest.mark.parametrize(
+    ("flow", "kind", "state", "refunded", "is_told"),
+    [
+        (Flow.CHARGE, Kind.CREATE, State.SUCCESS, "99.99", True),
+        (Flow.CHARGE, Kind.CREATE, State.SUCCESS, "100.00", False),
+        (Flow.CHARGE, Kind.CREATE, State.PENDING, "0.01", False),
+        (Flow.CHARGE, Kind.REFUND, State.SUCCESS, "100.00", True),
+        (Flow.PAYOUT, Kind.CREATE, State.SUCCESS, "99.99", True),
+        (Flow.PAYOUT, Kind.CREATE, State.SUCCESS, "100.00", False),
+    ],
+)
+def test_status_that_is_not_known_is_for_staff_while_something_is_left(
+    flow: Flow, kind: Kind, state: State, refunded: str, *, is_told: bool
+) -> None:
+    """What gave all of a payment back may have changed the status of its record."""
+    refund = an_operation(Kind.REFUND, State.SUCCESS, Decimal(refunded))
+    aggregate = an_aggregate(flow, state, refund)
+    operation = aggregate.create if kind is Kind.CREATE else refund
+    flag_unknown_status(aggregate, operation, observation(kind, state), NOON)
+    assert _issues(aggregate.payment) == []
+    flag_unknown_status(aggregate, operation, observation(kind, state, unknown_status="reversed"), NOON)
+    assert _issues(aggregate.payment) == [IssueCode.UNKNOWN_STATUS] * is_told
+
+
+@pytest.mark.law(8)
+@pytest.mark.parametrize(
+    ("kind", "key", "amount", "is_trial", "is_told"),
+    [
+        (Kind.REFUND, "gateway:one", "10.50", False, True),
+        (Kind.REFUND, "gateway:one", "10.00", False, False),
+        (Kind.REFUND, "ours", "10.50", False, False),
+        (Kind.CREATE, "ours", "10.50", False, True),  # the payer has chosen it
+        (Kind.REFUND, "gateway:one", "10.50", True, False),
+    ],
+)
+def test_amount_that_saleor_rounds_is_for_staff_unless_we_have_chosen_it(
+    kind: Kind, key: str, amount: str, *, is_trial: bool, is_told: bool
+) -> None:
+    operation = an_operation(kind, State.SUCCESS, Decimal(amount), idempotency_key=key, currency="JPY")
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, operation)
+    aggregate.payment.trial = is_trial
+    flag_rounded_by_saleor(aggregate, operation, NOON)
+    assert _issues(aggregate.payment) == [IssueCode.ROUNDED_BY_SALEOR] * is_told
+
+
+@pytest.mark.law(10)
+@pytest.mark.parametrize(
+    ("amount", "more", "found"),
+    [
+        ("60.00", [], [IssueCode.OVERDRAWN]),
+        ("40.00", [], []),
+        ("60.00", [(Kind.REFUND, State.UNKNOWN, "ours")], []),  # its end will tell
+        ("60.00", [(Kind.DISPUTE, State.SUCCESS, "gateway:dispute")], [IssueCode.OVERDRAWN]),
+    ],
+)
+def test_staff_see_once_what_others_did_with_more_than_there_was(
+    amount: str, more: list[tuple[Kind, State, str]], found: list[IssueCode]
+) -> None:
+    ours = an_operation(Kind.REFUND, State.SUCCESS, Decimal("60.00"))
+    others = [_theirs(kind, state, "1.00", idempotency_key=key) for kind, state, key in more]
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, ours, _theirs(Kind.REFUND, State.SUCCESS, amount), *others)
+    for _ in range(2):
+        flag_overdrawn_by_others(aggregate, NOON)
+    assert _issues(aggregate.payment) == found
+
+
+@pytest.mark.law(10)
+def test_what_only_we_have_overdrawn_is_not_put_to_staff_as_done_by_others() -> None:
+    ours = [an_operation(Kind.REFUND, State.SUCCESS, Decimal("60.00")) for _ in range(2)]
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, *ours)
+    flag_overdrawn_by_others(aggregate, NOON)
+    assert _issues(aggregate.payment) == []
+
+
+@pytest.mark.law(10)
+@pytest.mark.parametrize("state", [State.SUCCESS, State.PENDING])
+def test_refund_beyond_what_was_left_says_nothing_of_the_others(state: State) -> None:
+    beyond = _theirs(Kind.REFUND, State.FAILURE, "60.00", contradicted=True)
+    theirs = _theirs(Kind.REFUND, State.SUCCESS, "60.00", idempotency_key="gateway:first")
+    aggregate = an_aggregate(Flow.CHARGE, state, theirs, beyond)
+    flag_overdrawn_by_others(aggregate, NOON)
+    assert _issues(aggregate.payment) == ([] if state is State.SUCCESS else [IssueCode.OVERDRAWN])

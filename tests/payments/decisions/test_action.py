@@ -1,18 +1,21 @@
 """What follows from a request of Saleor's: on paper."""
 
 from dataclasses import replace
+from datetime import timedelta
 from decimal import Decimal
 
 import pytest
 
 from app.core.payment import Operation, PaymentAggregate
 from app.core.request import RequestDetails
-from app.core.vocabulary import CloseReason, Flow, Kind, State
+from app.core.vocabulary import CloseReason, Flow, Kind, Origin, State
 from app.rules.action_request import ActionRequest
 from app.rules.addresses import Addresses, PaymentPage
-from app.rules.decisions.action import ActionRepeated, ActionRequested
-from app.rules.refusal import RefusalError
+from app.rules.balance import balance
+from app.rules.decisions.action import ActionRepeated, ActionRequested, step_for
+from app.rules.refusal import RefusalCode, RefusalError
 from app.rules.split.choice import choose_next_refund_split
+from app.store.tables import MerchantAccount
 from saleor_app_sdk.events import GrantedRefund
 from saleor_app_sdk.responses import AvailableAction
 from tests.payments.aggregates import HUNDRED, NOON, ORDER, an_aggregate, an_operation, decision_context
@@ -170,3 +173,180 @@ def test_only_a_grant_whose_amount_has_changed_since_its_refund_is_for_staff(mad
     again = replace(REFUND, keys=("once more",), digest="another", granted=GrantedRefund(id="grant"))
     assert operation_for(aggregate, again) is refund
     assert len(aggregate.payment.problems) == told
+
+
+STAFF = "staff@shop.test"
+CANCEL = replace(REFUND, action=AvailableAction.CANCEL, amount=Decimal(0))
+CHARGE = replace(REFUND, action=AvailableAction.CHARGE)
+
+
+@pytest.mark.law(1)
+@pytest.mark.parametrize(
+    ("flow", "request_", "kind", "amount"),
+    [
+        (Flow.AUTHORIZATION, CHARGE, Kind.CAPTURE, "40.00"),
+        (Flow.AUTHORIZATION, REFUND, Kind.REFUND, "40.00"),
+        (Flow.CHARGE, CANCEL, Kind.CANCEL, "0"),
+    ],
+)
+def test_what_is_not_possible_is_recorded_as_failed_for_saleor_and_refused_to_staff(
+    flow: Flow, request_: ActionRequest, kind: Kind, amount: str
+) -> None:
+    """Whatever the keys: nothing is sent. When it is repeated, the answer is the same."""
+    state = State.PENDING if flow is Flow.AUTHORIZATION else State.SUCCESS
+    aggregate = an_aggregate(flow, state)
+    found = ActionRequested(request_, decision_context(), opens_keys=lambda _payment: False).decide(aggregate)
+    failed = found.operation
+    assert (failed.kind, failed.state, failed.amount) == (kind, State.FAILURE, Decimal(amount))
+    assert (failed.message is not None, failed.next_poll_at, failed.psp_reference is not None) == (True, None, True)
+    aggregate = an_aggregate(flow, state)
+    with pytest.raises(RefusalError):
+        operation_for(aggregate, replace(request_, by=STAFF))
+    assert len(aggregate.operations) == 1
+
+
+@pytest.mark.law(14)
+@pytest.mark.parametrize(
+    ("amount", "words"),
+    [
+        ("0", "according to Saleor, nothing is left"),
+        ("-1.00", "according to Saleor"),
+        ("0.001", "more than two decimal places"),
+    ],
+)
+def test_what_is_no_amount_is_recorded_nowhere(amount: str, words: str) -> None:
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
+    with pytest.raises(RefusalError, match=words):
+        operation_for(aggregate, replace(REFUND, amount=Decimal(amount)))
+    assert len(aggregate.operations) == 1
+
+
+def test_saleor_reads_why_nothing_is_left_where_nothing_is() -> None:
+    refunded = an_operation(Kind.REFUND, State.SUCCESS)
+    with pytest.raises(RefusalError) as refused:
+        operation_for(an_aggregate(Flow.CHARGE, State.SUCCESS, refunded), replace(REFUND, amount=Decimal(0)))
+    assert "according to Saleor" not in refused.value.message
+
+
+@pytest.mark.parametrize(("currency", "is_refused"), [("UAH", False), (None, False), ("EUR", True)])
+def test_action_is_in_the_currency_of_the_payment(currency: str | None, *, is_refused: bool) -> None:
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
+    request = replace(REFUND, currency=currency)
+    if is_refused:
+        with pytest.raises(RefusalError) as refused:
+            operation_for(aggregate, request)
+        assert refused.value.code is RefusalCode.CURRENCY_NOT_SUPPORTED
+    else:
+        assert operation_for(aggregate, request).currency == "UAH"
+
+
+@pytest.mark.parametrize(
+    ("flow", "state", "required", "kind"),
+    [
+        (Flow.AUTHORIZATION, State.SUCCESS, Kind.VOID, Kind.VOID),
+        (Flow.AUTHORIZATION, State.SUCCESS, Kind.CANCEL, None),
+        (Flow.AUTHORIZATION, State.INIT, Kind.CANCEL, Kind.CANCEL),
+        (Flow.AUTHORIZATION, State.INIT, Kind.VOID, None),
+        (Flow.AUTHORIZATION, State.INIT, None, Kind.CANCEL),
+        (Flow.CHARGE, State.SUCCESS, None, None),
+    ],
+)
+def test_staff_cancel_what_they_have_seen(flow: Flow, state: State, required: Kind | None, kind: Kind | None) -> None:
+    """The shopper may have paid in the meantime."""
+    current = balance(flow, an_aggregate(flow, state).operations)
+    if kind is None:
+        with pytest.raises(RefusalError):
+            step_for(AvailableAction.CANCEL, Decimal(0), current, required_kind=required)
+    else:
+        assert step_for(AvailableAction.CANCEL, Decimal(0), current, required_kind=required).kind is kind
+
+
+@pytest.mark.law(4)
+@pytest.mark.parametrize(
+    ("is_retry", "state", "age", "is_new"),
+    [
+        (True, State.INTENT, 0, True),
+        (True, State.INTENT, 1, False),
+        (True, State.UNKNOWN, 0, False),
+        (False, State.INTENT, 0, False),
+    ],
+)
+def test_intent_is_sent_after_all_by_the_request_whose_own_commit_broke(
+    state: State, age: int, *, is_retry: bool, is_new: bool
+) -> None:
+    """One of another delivery is being sent by that: its answer is not prepared here either."""
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
+    refund = operation_for(aggregate, REFUND)
+    refund.state, refund.created_at = state, NOON - timedelta(seconds=age)
+    refund.answer_awaited_until, refund.psp_reference = NOON + timedelta(minutes=1), None
+    again = ActionRequested(REFUND, decision_context(), opens_keys=lambda _payment: True, is_retry=is_retry)
+    found = again.decide(aggregate)
+    assert (found.operation, found.is_new) == (refund, is_new)
+    assert (refund.psp_reference is None) is is_new
+    assert (refund.answer_awaited_until < NOON + timedelta(minutes=1)) is (state is not State.INTENT)
+
+
+@pytest.mark.parametrize("by", [None, STAFF])
+def test_saleor_is_told_at_once_of_what_it_has_not_requested(by: str | None) -> None:
+    """It must not offer what is already being done."""
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
+    refund = operation_for(aggregate, replace(REFUND, by=by))
+    assert (refund.requester, refund.asked_by_saleor, refund.asked_by) == (
+        *(Origin.SALEOR if by is None else Origin.STAFF, by is None),
+        by,
+    )
+    told = [] if by is None else ["Staff requested in the app to refund 40.00 UAH"]
+    assert [event.message for event in aggregate.events] == told
+    assert refund.next_poll_at == decision_context().schedule.intent_deadline(NOON)
+
+
+@pytest.mark.parametrize(
+    ("reasons", "comment"),
+    [
+        ({"key": "  Broken  "}, "Broken"),
+        ({"key": "  "}, None),
+        ({"other": "Broken"}, None),
+        ({}, None),
+        ({"key": "Card 4242 4242 4242 4242"}, "(left out: it contained what may be a card number)"),
+    ],
+)
+def test_gateway_stores_the_reason_of_this_request(reasons: dict[str, str], comment: str | None) -> None:
+    refund = operation_for(an_aggregate(Flow.CHARGE, State.SUCCESS), replace(REFUND, reasons=reasons))
+    assert refund.requested.comment == comment
+
+
+@pytest.mark.parametrize(("request_", "keeps"), [(CHARGE, True), (CANCEL, False)])
+def test_capture_keeps_the_rest_where_the_dialect_says_so(request_: ActionRequest, *, keeps: bool) -> None:
+    aggregate = an_aggregate(Flow.AUTHORIZATION, State.SUCCESS)
+    account = aggregate.payment.account
+    assert isinstance(account, MerchantAccount)
+    account.dialect = "interface"
+    assert operation_for(aggregate, request_).keeps_rest is keeps
+
+
+@pytest.mark.parametrize("is_rest", [True, False])
+def test_request_for_the_rest_is_stored_as_that(*, is_rest: bool) -> None:
+    refund = operation_for(an_aggregate(Flow.CHARGE, State.SUCCESS), replace(REFUND, is_rest=is_rest))
+    assert refund.requested.is_rest is is_rest
+    assert refund.requested.amount == REFUND.amount
+
+
+@pytest.mark.law(4)
+def test_second_request_of_the_same_amount_is_another_one_by_its_key() -> None:
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
+    first = operation_for(aggregate, REFUND)
+    first.state = State.SUCCESS
+    second = operation_for(aggregate, replace(REFUND, keys=("key", "second"), digest="another"))
+    assert (second is first, second.idempotency_key) == (False, "second")
+    assert operation_for(aggregate, replace(REFUND, keys=("key",), digest="a third")) is first
+
+
+@pytest.mark.law(4)
+def test_granted_refund_is_made_once_whatever_its_key() -> None:
+    grant = GrantedRefund(id="grant")
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
+    first = operation_for(aggregate, replace(REFUND, granted=grant))
+    assert first.granted_refund_id == "grant"
+    assert operation_for(aggregate, replace(REFUND, granted=grant, keys=("new",), digest="another")) is first
+    assert operation_for(aggregate, replace(REFUND, granted=grant, keys=("key",), digest="a third")) is first
+    assert len(aggregate.operations) == 2
