@@ -9,10 +9,19 @@ from hypothesis import strategies as st
 
 from app.core.vocabulary import Flow, Kind, State
 from app.i18n.messages import Money
+from app.rules.details import Details
 from app.rules.issues import Issue, IssueCode
-from app.rules.mapper import Transition, compute_transition, event_type_of
+from app.rules.mapper import (
+    Transition,
+    compute_transition,
+    event_type_of,
+    expectation_of,
+    largest_payer_fee,
+    update_shopper_turn,
+)
+from app.store.tables import MerchantAccount
 from integration_base.amounts import is_amount
-from tests.payments.aggregates import HUNDRED, known_operation, observation
+from tests.payments.aggregates import HUNDRED, ORDER, POS, an_aggregate, an_operation, known_operation, observation
 
 kinds = st.sampled_from(list(Kind))
 kinds_that_do_not_turn = st.sampled_from([kind for kind in Kind if kind is not Kind.DISPUTE])
@@ -231,3 +240,181 @@ def test_another_amount_paid_than_is_booked_is_for_a_person_to_look_at(
     ours = Money(HUNDRED, "UAH")
     issue = Issue(IssueCode.RECORDED_AMOUNT, what=Kind.CREATE, said=Money(said or HUNDRED, "UAH"), ours=ours)
     assert transition == Transition(problem=issue if is_other else None)
+
+
+def problem_of(transition: Transition) -> IssueCode | None:
+    return None if transition.problem is None else transition.problem.code
+
+
+@pytest.mark.law(8)
+@pytest.mark.parametrize(("kind", "requested"), [(Kind.CREATE, "100.00"), (Kind.REFUND, "40.00"), (Kind.DISPUTE, None)])
+def test_record_is_compared_with_what_is_known_of_its_operation(kind: Kind, requested: str | None) -> None:
+    """Nobody here has requested a dispute, and a payer may have paid another amount than was requested."""
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
+    operation = an_operation(kind, State.FAILURE, Decimal("40.00"), operation_id="one", inferred=True)
+    aggregate.payment.saved_card_mask = "424242******4242"
+    known = expectation_of(aggregate.payment, operation, POS, payer_fee=Decimal("1.50"), left=Decimal("9.00"))
+    assert (known.requested_amount, known.amount) == (requested and Decimal(requested), Decimal("40.00"))
+    assert (known.flow, known.kind, known.state) == (Flow.CHARGE, kind, State.FAILURE)
+    assert (known.inferred, known.contradicted, known.gateway_id) == (True, False, "one")
+    assert (known.currency, known.pos_id, known.order_id) == ("UAH", POS, ORDER)
+    assert (known.payer_fee, known.left, known.card_mask) == (Decimal("1.50"), Decimal("9.00"), None)
+
+
+@pytest.mark.parametrize(("kind", "mask"), [(Kind.CREATE, "424242******4242"), (Kind.REFUND, None)])
+def test_only_a_payout_goes_to_the_card_that_was_chosen(kind: Kind, mask: str | None) -> None:
+    aggregate = an_aggregate(Flow.PAYOUT, State.INIT)
+    aggregate.payment.saved_card_mask = "424242******4242"
+    operation = an_operation(kind, State.INIT)
+    assert expectation_of(aggregate.payment, operation, POS, payer_fee=Decimal(0)).card_mask == mask
+
+
+@pytest.mark.law(8, 14)
+@pytest.mark.parametrize(
+    ("flow", "percent", "fee"),
+    [(Flow.CHARGE, "1.501", "1.51"), (Flow.CHARGE, None, "0"), (Flow.PAYOUT, "1.501", "0")],
+)
+def test_fee_on_top_is_at_most_the_accounts_rounded_up(flow: Flow, percent: str | None, fee: str) -> None:
+    payment = an_aggregate(flow, State.INIT).payment
+    account = payment.account
+    assert isinstance(account, MerchantAccount)
+    account.payer_fee_percent = None if percent is None else Decimal(percent)
+    assert largest_payer_fee(payment) == Decimal(fee)
+
+
+def test_point_of_sale_is_the_same_in_capitals() -> None:
+    for ours, theirs in ((POS, POS.upper()), (POS.upper(), POS)):
+        known = known_operation(Kind.CREATE, State.INIT, pos_id=ours)
+        assert compute_transition(known, observation(Kind.CREATE, State.SUCCESS, pos_id=theirs)).state is State.SUCCESS
+
+
+@pytest.mark.law(8)
+@pytest.mark.parametrize(
+    ("ours", "theirs", "is_other"),
+    [
+        ("424242******4242", "424242******4242", False),
+        ("424242******4242", "42424200****4242", False),  # it shows more
+        ("42424200****4242", "424242******4242", False),
+        ("424242******4242", "424242******4243", True),
+        ("424242******4242", "424242*****4242", True),
+        (None, "424242******4243", False),
+        ("424242******4242", None, False),
+    ],
+)
+@pytest.mark.parametrize("state", [State.SUCCESS, State.FAILURE])
+def test_payout_to_another_card_is_for_a_person_to_look_at(
+    ours: str | None, theirs: str | None, state: State, *, is_other: bool
+) -> None:
+    known = known_operation(Kind.CREATE, State.INIT, Flow.PAYOUT, card_mask=ours)
+    seen = observation(Kind.CREATE, state, details=Details(card_mask=theirs))
+    is_told = is_other and state is State.SUCCESS
+    assert problem_of(compute_transition(known, seen)) is (IssueCode.OTHER_CARD if is_told else None)
+
+
+@pytest.mark.law(8)
+@pytest.mark.parametrize(
+    ("paid", "currency", "is_other"),
+    [("99.00", None, False), ("99.00", "UAH", False), ("99.00", "EUR", True), (None, "EUR", False)],
+)
+def test_what_was_paid_in_another_currency_is_no_amount_of_the_payment(
+    paid: str | None, currency: str | None, *, is_other: bool
+) -> None:
+    said = None if paid is None else Decimal(paid)
+    seen = observation(Kind.CREATE, State.SUCCESS, paid=said, paid_currency=currency)
+    problem = problem_of(compute_transition(known_operation(Kind.CREATE, State.INIT), seen))
+    assert problem is (IssueCode.PAID_IN_OTHER_CURRENCY if is_other else None)
+
+
+@pytest.mark.law(8)
+@pytest.mark.parametrize(
+    ("state", "left", "problem"),
+    [
+        (State.SUCCESS, "99.99", IssueCode.MORE_THAN_LEFT),
+        (State.SUCCESS, "100.00", None),
+        (State.SUCCESS, None, None),
+        (State.PENDING, "99.99", None),
+        (State.SUCCESS, "0", IssueCode.MORE_THAN_LEFT),
+    ],
+)
+@pytest.mark.parametrize(("kind", "requested"), [(Kind.REFUND, HUNDRED), (Kind.DISPUTE, None)])
+def test_others_move_at_most_what_was_left(
+    kind: Kind, requested: Decimal | None, state: State, left: str | None, problem: IssueCode | None
+) -> None:
+    most = None if left is None else Decimal(left)
+    known = known_operation(kind, State.INTENT, left=most, requested_amount=requested)
+    assert problem_of(compute_transition(known, observation(kind, state))) is problem
+
+
+@pytest.mark.law(8)
+@pytest.mark.parametrize(("left", "amount"), [("98.50", "98.50"), ("98.49", None), ("0", None)])
+def test_bank_takes_the_payers_fee_back_too(left: str, amount: str | None) -> None:
+    """With all that was charged: the store loses what it had."""
+    known = known_operation(
+        Kind.DISPUTE, State.INTENT, left=Decimal(left), requested_amount=None, payer_fee=Decimal("1.50")
+    )
+    transition = compute_transition(known, observation(Kind.DISPUTE, State.SUCCESS))
+    assert transition.amount == (None if amount is None else Decimal(amount))
+
+
+def test_what_others_did_without_an_amount_is_not_compared_with_one() -> None:
+    known = known_operation(Kind.REFUND, State.INTENT, requested_amount=Decimal(0))
+    assert compute_transition(known, observation(Kind.REFUND, State.SUCCESS)).state is State.SUCCESS
+
+
+@pytest.mark.law(12)
+@pytest.mark.parametrize("flow", [Flow.CHARGE, Flow.PAYOUT])
+def test_second_payment_is_one_whose_first_has_a_name(flow: Flow) -> None:
+    code = IssueCode.SECOND_PAYOUT if flow is Flow.PAYOUT else IssueCode.SECOND_PAYMENT
+    for first, problem in ((None, None), ("another", code), ("the-payment", None)):
+        known = known_operation(Kind.CREATE, State.SUCCESS, flow, gateway_id=first)
+        assert problem_of(compute_transition(known, observation(Kind.CREATE, State.SUCCESS))) is problem
+
+
+@pytest.mark.law(7)
+@pytest.mark.parametrize(
+    ("kind", "seen", "state"),
+    [
+        (Kind.CREATE, State.INIT, None),
+        (Kind.CREATE, State.PENDING, State.PENDING),
+        (Kind.REFUND, State.INIT, State.INIT),
+        (Kind.REFUND, State.FAILURE, State.FAILURE),
+    ],
+)
+def test_failure_that_we_concluded_gives_way_to_all_but_an_unpaid_page(
+    kind: Kind, seen: State, state: State | None
+) -> None:
+    known = known_operation(kind, State.FAILURE, inferred=True)
+    assert compute_transition(known, observation(kind, seen)).state is state
+
+
+@pytest.mark.parametrize(
+    ("known", "seen", "waited", "waits", "url", "becomes"),
+    [
+        (State.PENDING, State.PENDING, False, True, None, False),  # late: it cannot begin the turn again
+        (State.PENDING, State.PENDING, False, True, "https://bank.example/2", True),
+        (State.PENDING, State.PENDING, True, True, None, True),
+        (State.PENDING, State.PENDING, True, False, None, False),
+        (State.PENDING, State.INIT, True, False, None, True),
+        (State.SUCCESS, State.SUCCESS, True, False, None, True),
+    ],
+)
+def test_turn_of_the_shopper_begins_with_an_address_and_ends_without(
+    known: State, seen: State, url: str | None, *, waited: bool, waits: bool, becomes: bool
+) -> None:
+    aggregate = an_aggregate(Flow.CHARGE, known)
+    payment, create = aggregate.payment, aggregate.create
+    payment.redirect_url, create.waits_for_shopper, create.message = "https://bank.example/1", waited, "before"
+    told = observation(
+        Kind.CREATE,
+        seen,
+        waits_for_shopper=waits,
+        action_url=url,
+        message="now",
+        status_code="2102",
+        shopper_message="Go.",
+    )
+    update_shopper_turn(payment, create, told)
+    assert create.waits_for_shopper is becomes
+    assert payment.redirect_url == (url or "https://bank.example/1")
+    changed = ("now", "2102", "Go.") if becomes is not waited else ("before", None, None)
+    assert (create.message, create.status_code, create.shopper_message) == changed
