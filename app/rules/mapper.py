@@ -184,11 +184,9 @@ def compute_transition(known: Expectation, seen: Observation) -> Transition:
     if seen.state.rank <= known.state.rank and not known.inferred and not is_turned:
         return Transition()
     amount = seen.paid if seen.paid is not None else seen.amount
-    if _is_with_payer_fee(known, amount):
-        amount = _amount_without_fee(known) or amount
     return Transition(
         state=seen.state,
-        amount=amount if seen.state is State.SUCCESS else None,
+        amount=(_without_payer_fee(known, amount) or amount) if seen.state is State.SUCCESS else None,
         event=event_type_of(known.kind, known.flow, seen.state),
     )
 
@@ -215,7 +213,7 @@ def _transition_for_staff(known: Expectation, seen: Observation) -> Transition |
 
 def _other_amount_paid(known: Expectation, seen: Observation) -> Issue | None:
     """Return the issue that the payer has paid another amount than the one that is booked; None if that is not so."""
-    if seen.paid is None or seen.paid == known.amount or _is_with_payer_fee(known, seen.paid):
+    if seen.paid is None or seen.paid == known.amount or _without_payer_fee(known, seen.paid) is not None:
         return None
     ours, said = Money(known.amount, known.currency), Money(seen.paid, known.currency)
     return Issue(IssueCode.RECORDED_AMOUNT, what=known.kind, said=said, ours=ours)
@@ -255,7 +253,7 @@ def _amount_mismatch(known: Expectation, seen: Observation) -> Issue | None:
     if seen.paid is not None and seen.paid_currency not in {None, known.currency}:
         paid = Money(seen.paid, seen.paid_currency or "")
         return Issue(IssueCode.PAID_IN_OTHER_CURRENCY, sum=paid, currency=known.currency)
-    is_with_fee = _is_with_payer_fee(known, seen.amount)
+    is_with_fee = _without_payer_fee(known, seen.amount) is not None
     is_requested = known.requested_amount in {None, seen.amount} or is_with_fee
     if known.requested_amount and not is_requested:  # zero: others did it, and what they did is no amount
         return Issue(
@@ -271,14 +269,13 @@ def _amount_mismatch(known: Expectation, seen: Observation) -> Issue | None:
     return None
 
 
-def _is_with_payer_fee(known: Expectation, amount: Decimal) -> bool:
-    without = _amount_without_fee(known)
-    return without is not None and without < amount <= without + known.payer_fee
+def _without_payer_fee(known: Expectation, amount: Decimal) -> Decimal | None:
+    """Return what an amount is without the payer's fee; None if it does not include one.
 
-
-def _amount_without_fee(known: Expectation) -> Decimal | None:
-    """Return the amount that a record with the payer's fee includes: of a dispute all that was charged, or nothing."""
-    return known.left or None if known.kind is Kind.DISPUTE else known.requested_amount
+    That is what was requested, or of a dispute all that was left of the charge.
+    """
+    without = known.left if known.kind is Kind.DISPUTE else known.requested_amount
+    return without if without and without < amount <= without + known.payer_fee else None
 
 
 def update_shopper_turn(payment: Payment, operation: Operation, seen: Observation) -> None:

@@ -76,6 +76,7 @@ def test_forward_only(kind: Kind, before: State, after: State, inferred: bool) -
         (State.SUCCESS, "60.00", True),
         (State.FAILURE, "100.00", True),
         (State.PENDING, "100.00", False),
+        (State.PENDING, "60.00", False),
     ],
 )
 def test_a_lost_dispute_turns_by_another_word_and_not_by_the_same(seen: State, amount: str, turns: bool) -> None:
@@ -346,13 +347,15 @@ def test_others_move_at_most_what_was_left(
 
 
 @pytest.mark.law(8)
-@pytest.mark.parametrize(("left", "amount"), [("98.50", "98.50"), ("98.49", None), ("0", None)])
-def test_bank_takes_the_payers_fee_back_too(left: str, amount: str | None) -> None:
+@pytest.mark.parametrize(
+    ("left", "said", "amount"), [("98.50", "100.00", "98.50"), ("98.49", "100.00", None), ("0", "1.00", None)]
+)
+def test_bank_takes_the_payers_fee_back_too(left: str, said: str, amount: str | None) -> None:
     """With all that was charged: the store loses what it had."""
     known = known_operation(
         Kind.DISPUTE, State.INTENT, left=Decimal(left), requested_amount=None, payer_fee=Decimal("1.50")
     )
-    transition = compute_transition(known, observation(Kind.DISPUTE, State.SUCCESS))
+    transition = compute_transition(known, observation(Kind.DISPUTE, State.SUCCESS, Decimal(said)))
     assert transition.amount == (None if amount is None else Decimal(amount))
 
 
@@ -418,3 +421,23 @@ def test_turn_of_the_shopper_begins_with_an_address_and_ends_without(
     assert payment.redirect_url == (url or "https://bank.example/1")
     changed = ("now", "2102", "Go.") if becomes is not waited else ("before", None, None)
     assert (create.message, create.status_code, create.shopper_message) == changed
+
+
+@pytest.mark.law(7)
+def test_repeated_success_over_the_amount_that_was_paid_is_no_turn() -> None:
+    """Only a dispute turns by another amount."""
+    known = known_operation(Kind.CREATE, State.SUCCESS, amount=Decimal("99.99"))
+    assert compute_transition(known, observation(Kind.CREATE, State.SUCCESS, paid=Decimal("99.99"))) == Transition()
+
+
+@pytest.mark.law(7)
+def test_page_that_is_shown_unpaid_is_open() -> None:
+    for before in (State.INTENT, State.UNKNOWN):
+        transition = compute_transition(known_operation(Kind.CREATE, before), observation(Kind.CREATE, State.INIT))
+        assert transition == Transition(state=State.INIT)
+
+
+@pytest.mark.law(7)
+def test_failure_of_what_had_failed_contradicts_nothing_any_more() -> None:
+    known = known_operation(Kind.CREATE, State.FAILURE, contradicted=True)
+    assert compute_transition(known, observation(Kind.CREATE, State.FAILURE)) == Transition()

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
@@ -39,7 +40,7 @@ def of_others(kind: Kind, state: State, amount: Decimal = HUNDRED, gateway_id: s
 
 def test_record_says_whose_turn_it_is_and_where_the_shopper_goes() -> None:
     aggregate = an_aggregate(Flow.CHARGE, State.INTENT)
-    words = {"shopper_message": "Confirm it.", "status_code": "2102"}
+    words: dict[str, Any] = {"shopper_message": "Confirm it.", "status_code": "2102"}
     url = "https://bank.example/3ds"
     seen = observation(Kind.CREATE, State.PENDING, waits_for_shopper=True, action_url=url, **words)
     apply(aggregate, POS, [seen], decision_context())
