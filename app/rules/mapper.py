@@ -250,8 +250,9 @@ def _card_mismatch(known: Expectation, seen: Observation) -> Issue | None:
 
 
 def _amount_mismatch(known: Expectation, seen: Observation) -> Issue | None:
-    if seen.paid is not None and seen.paid_currency not in {None, known.currency}:
-        paid = Money(seen.paid, seen.paid_currency or "")
+    paid_in = seen.paid_currency or known.currency
+    if seen.paid is not None and paid_in != known.currency:
+        paid = Money(seen.paid, paid_in)
         return Issue(IssueCode.PAID_IN_OTHER_CURRENCY, sum=paid, currency=known.currency)
     is_with_fee = _without_payer_fee(known, seen.amount) is not None
     is_requested = known.requested_amount in {None, seen.amount} or is_with_fee

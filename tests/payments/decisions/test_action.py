@@ -350,3 +350,37 @@ def test_granted_refund_is_made_once_whatever_its_key() -> None:
     assert operation_for(aggregate, replace(REFUND, granted=grant, keys=("new",), digest="another")) is first
     assert operation_for(aggregate, replace(REFUND, granted=grant, keys=("key",), digest="a third")) is first
     assert len(aggregate.operations) == 2
+
+
+@pytest.mark.law(14)
+@pytest.mark.parametrize(
+    ("charge", "amount", "words"),
+    [
+        ("second", "30.00", None),
+        ("second", "30.01", "at most"),
+        ("second", "0.001", "more than two decimal places"),
+        ("first", "30.01", None),
+        ("third", "1.00", "nothing is left"),
+        ("unknown", "1.00", "no such charge"),
+    ],
+)
+def test_later_charge_is_refunded_by_itself(charge: str, amount: str, words: str | None) -> None:
+    charges = [
+        an_operation(Kind.RECURRING, State.SUCCESS, Decimal(sum_), operation_id=name, charge_id=name)
+        for name, sum_ in (("first", "50.00"), ("second", "30.00"), ("third", "20.00"))
+    ]
+    refunded = an_operation(Kind.REFUND, State.SUCCESS, Decimal("20.00"), charge_id="third")
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, *charges, refunded)
+    current = balance(Flow.CHARGE, aggregate.operations)
+    if words is None:
+        found = step_for(AvailableAction.REFUND, Decimal(amount), current, charge_id=charge)
+        assert (found.kind, found.amount) == (Kind.REFUND, Decimal(amount))
+    else:
+        with pytest.raises(RefusalError, match=words):
+            step_for(AvailableAction.REFUND, Decimal(amount), current, charge_id=charge)
+
+
+def test_shares_of_a_request_are_recorded_with_it() -> None:
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
+    aggregate.create.shares = {POTTER: HUNDRED}
+    assert operation_for(aggregate, REFUND).shares == {POTTER: REFUND.amount}

@@ -9,10 +9,10 @@ import pytest
 from app.core.payment import Operation, PaymentAggregate
 from app.core.request import RequestDetails
 from app.core.vocabulary import CloseReason, Flow, Kind, Mode, State
-from app.rules.decisions.look_up import OrderLookedUp, OrderShown, TurnCame
+from app.rules.decisions.look_up import OrderLookedUp, OrderShown, ShopperReturned, TurnCame
 from app.rules.issues import IssueCode, issue_from_json
 from app.rules.mapper import Observation
-from app.rules.observation import Observations
+from app.rules.observation import Observations, UnexplainedMoney
 from app.rules.page_cancellation import create_cancellation
 from app.rules.problems import ADDRESS, open_problems
 from gateway_client.errors import BadCredentialsError, GatewayError, NotTheGatewayError
@@ -181,6 +181,24 @@ class TestTurnCame:
         assert self._sent(aggregate, waiting)
         assert (waiting.amount, waiting.requested.amount) == (HUNDRED, HUNDRED)
 
+    def test_void_of_a_reservation_in_doubt_is_over_what_was_requested(self) -> None:
+        waiting = an_operation(Kind.VOID, State.WAITING, Decimal("60.00"))
+        aggregate = an_aggregate(Flow.AUTHORIZATION, State.FAILURE, waiting)
+        aggregate.create.contradicted = True
+        assert self._sent(aggregate, waiting)
+        assert waiting.amount == Decimal("60.00")
+
+    def test_refund_beside_a_rest_that_is_reserved_is_over_what_was_requested(self) -> None:
+        captured = an_operation(Kind.CAPTURE, State.SUCCESS, Decimal("60.00"), keeps_rest=True)
+        waiting = an_operation(Kind.REFUND, State.WAITING, Decimal("10.00"))
+        aggregate = an_aggregate(Flow.AUTHORIZATION, State.SUCCESS, captured, waiting)
+        assert self._sent(aggregate, waiting)
+        assert waiting.amount == Decimal("10.00")
+
+    def test_cancellation_is_sent_whatever_is_left(self) -> None:
+        waiting = an_operation(Kind.CANCEL, State.WAITING, Decimal(0))
+        assert self._sent(an_aggregate(Flow.CHARGE, State.INIT, waiting), waiting)
+
     @pytest.mark.parametrize(("refunded", "is_full"), [(None, True), ("10.00", False)])
     def test_refund_of_all_names_its_sum_where_that_is_not_all_any_more(
         self, refunded: str | None, *, is_full: bool
@@ -243,6 +261,93 @@ class TestOverdue:
         aggregate.operations.append(closing)
         assert look_up(aggregate, closing, shown(observation(Kind.CREATE, State.INIT))) is closing
         assert closing.state is State.INTENT
+        assert closing.next_poll_at == SCHEDULE.intent_deadline(NOON)
         assert issues(aggregate) == [IssueCode.PAGE_NOT_CLOSED] * is_told
         assert look_up(aggregate, closing, shown(observation(Kind.CREATE, State.FAILURE))) is None
         assert issues(aggregate) == []
+
+    def test_page_is_no_more_once_its_closing_has_ended(self) -> None:
+        aggregate = an_aggregate(Flow.CHARGE, State.FAILURE)
+        closing = create_cancellation(
+            aggregate.payment,
+            key="close",
+            reason=CloseReason.LINK_LOST,
+            state=State.WAITING,
+            next_poll_at=NOON,
+            now=ENDED,
+        )
+        closing.id = 1000
+        aggregate.operations.append(closing)
+        look_up(aggregate, closing, REFUSED)
+        assert issues(aggregate) == [IssueCode.KEYS_REFUSED, IssueCode.PAGE_NOT_CLOSED]
+        look_up(aggregate, closing, now=NOON + SCHEDULE.settling_time)
+        assert closing.state is State.SUCCESS
+        assert IssueCode.PAGE_NOT_CLOSED not in issues(aggregate)
+
+
+@pytest.mark.law(2)
+def test_operation_has_not_happened_although_others_are_shown() -> None:
+    refund = an_operation(Kind.REFUND, State.UNKNOWN, Decimal("40.00"), updated_at=ENDED, polls=20)
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, refund)
+    theirs = observation(Kind.REFUND, State.SUCCESS, Decimal("1.00"), "theirs")
+    look_up(aggregate, refund, shown(observation(Kind.CREATE, State.SUCCESS), theirs))
+    assert refund.state is State.FAILURE
+
+
+@pytest.mark.law(10, 13)
+@pytest.mark.parametrize(
+    ("name", "unreadable", "unexplained", "is_behind"),
+    [
+        ("refund-1", (), (), True),
+        ("refund-1", ("no amount",), (), False),
+        ("refund-1", (), (UnexplainedMoney("gift", HUNDRED, "UAH", "one"),), False),
+        (None, (), (), False),
+    ],
+)
+def test_gateway_is_behind_if_it_shows_nothing_of_an_order_that_it_has_reported(
+    name: str | None, unreadable: tuple[str, ...], unexplained: tuple[UnexplainedMoney, ...], *, is_behind: bool
+) -> None:
+    refund = an_operation(Kind.REFUND, State.FAILURE, operation_id=name, next_poll_at=NOON)
+    aggregate = an_aggregate(Flow.CHARGE, State.PENDING, refund)
+    records = shown()
+    records.unreadable, records.unexplained = unreadable, unexplained
+    fact = OrderLookedUp(aggregate.create.id or 0, frozenset({refund.id}), records, decision_context())
+    fact.decide(aggregate)
+    assert (refund.next_poll_at is not None) is is_behind
+
+
+@pytest.mark.parametrize(
+    ("state", "late", "closing", "is_closed"),
+    [
+        (State.INIT, timedelta(0), None, True),
+        (State.INIT, -SECOND, None, False),
+        (State.PENDING, timedelta(0), None, False),
+        (State.INIT, timedelta(0), State.UNKNOWN, False),
+        (State.INIT, timedelta(0), State.FAILURE, True),
+    ],
+)
+def test_page_is_closed_once_when_its_time_to_pay_is_over(
+    state: State, late: timedelta, closing: State | None, *, is_closed: bool
+) -> None:
+    others = [] if closing is None else [an_operation(Kind.CANCEL, closing, Decimal(0))]
+    aggregate = an_aggregate(Flow.CHARGE, state, *others)
+    aggregate.payment.expires_at, aggregate.payment.checkout_url = NOON, "https://gateway.example/pay"
+    page = shown(observation(Kind.CREATE, state))
+    found = look_up(aggregate, aggregate.create, page, now=NOON + SCHEDULE.expiry_grace + late)
+    assert (found is not None) is is_closed
+    aggregate.payment.expires_at = None
+    assert look_up(aggregate, aggregate.create, page, now=NOON + timedelta(days=400)) is None
+
+
+def test_page_is_closed_by_the_look_up_for_the_payment_alone() -> None:
+    refund = an_operation(Kind.REFUND, State.INIT, operation_id="refund-1")
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, refund)
+    aggregate.payment.expires_at = NOON
+    seen = observation(Kind.REFUND, State.INIT, gateway_id="refund-1")
+    assert look_up(aggregate, refund, shown(seen), now=NOON + timedelta(days=1)) is None
+
+
+def test_payout_has_no_shopper_who_returns() -> None:
+    for flow, looks in ((Flow.CHARGE, True), (Flow.PAYOUT, False)):
+        aggregate = an_aggregate(flow, State.PENDING)
+        assert (ShopperReturned(NOON, SECOND).decide(aggregate) is not None) is looks
