@@ -172,7 +172,7 @@ def test_only_a_grant_whose_amount_has_changed_since_its_refund_is_for_staff(mad
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, refund)
     again = replace(REFUND, keys=("once more",), digest="another", granted=GrantedRefund(id="grant"))
     assert operation_for(aggregate, again) is refund
-    assert len(aggregate.payment.problems) == told
+    assert [problem.gateway_id for problem in aggregate.payment.problems] == ["grant"] * told
 
 
 STAFF = "staff@shop.test"
@@ -322,6 +322,7 @@ def test_capture_keeps_the_rest_where_the_dialect_says_so(request_: ActionReques
     assert isinstance(account, MerchantAccount)
     account.dialect = "interface"
     assert operation_for(aggregate, request_).keeps_rest is keeps
+    assert not operation_for(an_aggregate(Flow.AUTHORIZATION, State.SUCCESS), request_).keeps_rest  # its own dialect
 
 
 @pytest.mark.parametrize("is_rest", [True, False])
@@ -349,6 +350,7 @@ def test_granted_refund_is_made_once_whatever_its_key() -> None:
     assert first.granted_refund_id == "grant"
     assert operation_for(aggregate, replace(REFUND, granted=grant, keys=("new",), digest="another")) is first
     assert operation_for(aggregate, replace(REFUND, granted=grant, keys=("key",), digest="a third")) is first
+    assert [request["key"] for request in first.saleor_requests] == ["key", "new"]
     assert len(aggregate.operations) == 2
 
 

@@ -268,6 +268,7 @@ class TestOverdue:
 
     def test_page_is_no_more_once_its_closing_has_ended(self) -> None:
         aggregate = an_aggregate(Flow.CHARGE, State.FAILURE)
+        aggregate.create.inferred = True  # only the gateway's word ends a closing with its payment
         closing = create_cancellation(
             aggregate.payment,
             key="close",
