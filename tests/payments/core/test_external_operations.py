@@ -225,12 +225,14 @@ def test_what_was_paid_is_left_once_it_is_known(state: State, left: str) -> None
         (Kind.REFUND, "0.00", "50.00", "50.00"),
         (Kind.REFUND, "100.00", "2.00", "2.00"),  # nothing is left that it could be with
         (Kind.CAPTURE, "0.00", "1.00", "1.00"),
+        (Kind.CAPTURE, "0.00", "101.00", "101.00"),
         (Kind.REFUND, "0.00", "0.001", "0.00"),
     ],
 )
 def test_payers_fee_is_no_part_of_a_refund_by_others(kind: Kind, refunded: str, said: str, amount: str) -> None:
     known = [an_operation(Kind.REFUND, State.SUCCESS, Decimal(refunded))] if Decimal(refunded) else []
-    aggregate = _with_fee(an_aggregate(Flow.CHARGE, State.SUCCESS, *known))
+    flow = Flow.AUTHORIZATION if kind is Kind.CAPTURE else Flow.CHARGE
+    aggregate = _with_fee(an_aggregate(flow, State.SUCCESS, *known))
     seen = observation(kind, State.SUCCESS, Decimal(said), "theirs")
     assert new_external_operation(aggregate, seen, decision_context()).amount == Decimal(amount)
 

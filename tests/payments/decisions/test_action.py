@@ -386,3 +386,8 @@ def test_shares_of_a_request_are_recorded_with_it() -> None:
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
     aggregate.create.shares = {POTTER: HUNDRED}
     assert operation_for(aggregate, REFUND).shares == {POTTER: REFUND.amount}
+
+
+def test_second_capture_of_the_same_amount_is_no_full_refund() -> None:
+    captured = an_operation(Kind.CAPTURE, State.SUCCESS, CHARGE.amount, keeps_rest=True)
+    assert not operation_for(an_aggregate(Flow.AUTHORIZATION, State.SUCCESS, captured), CHARGE).requested.is_full
