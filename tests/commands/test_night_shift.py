@@ -95,8 +95,8 @@ class TestSettling:
         (await shell(*settle, *reason, "--yes")).failed("Nothing is open: specify the operation (1 (create")
 
     @one_database
-    @pytest.mark.usefixtures("account")
-    async def test_what_goes_only_with_as(self, shell: Shell) -> None:
+    async def test_what_goes_only_with_as(self, shell: Shell, services: Services, account: MerchantAccount) -> None:
+        await a_refund_hangs(services, account)
         (await shell("payments", "settle", ORDER, "--amount", "1")).failed("require --as", status=2)
         words = ("--as", "success", "--reason", "r", "--amount", "NaN")
         (await shell("payments", "settle", ORDER, *words)).failed("'NaN' is not an amount", status=2)
