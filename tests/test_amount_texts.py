@@ -26,7 +26,6 @@ EXCEPTIONS = Counter(
         "app/flows/reconciliation/entries.py: amount",
         "app/flows/reconciliation/spool.py: amount",
         "app/rules/split/choice.py: amount",
-        "app/reports/order_payments.py: amount",
         "app/reports/timeline.py: amount",
         "app/commands/account_add.py: taken",
         "app/commands/payment_split.py: total",

@@ -17,7 +17,12 @@ def read_amount(text: str, currency: str) -> Decimal:
     try:
         return read_amount_in(currency, text)
     except NotAnAmountError:
-        raise CommandFailed(f"{text!r} is not an amount", status=2) from None
+        raise build_amount_error(text) from None
+
+
+def build_amount_error(text: str) -> CommandFailed:
+    """Return the error for text that is not an amount."""
+    return CommandFailed(f"{text!r} is not an amount", status=2)
 
 
 def read_shares(given: Sequence[str], names: Mapping[str, str], currency: str) -> dict[str, Decimal]:

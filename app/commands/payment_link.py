@@ -10,6 +10,7 @@ import typer
 
 from app.bootstrap import open_saleor
 from app.commands import account_flags as flags
+from app.commands.arguments import build_amount_error
 from app.commands.failure import CommandFailed
 from app.commands.finders import find_installation
 from app.commands.payment_act import RequestName
@@ -74,7 +75,7 @@ def link(
                     language=page_language,
                 )
             except NotAnAmountError:
-                raise CommandFailed(f"{amount!r} is not an amount", status=2) from None
+                raise build_amount_error(amount or "") from None
             except RefusalError as refusal:
                 raise CommandFailed(f"no link was created: {refusal.message}") from refusal
         return aggregate, services.addresses.pay_page(aggregate.payment.order_id)
