@@ -17,13 +17,13 @@ from app.store.database import Database
 from app.store.inbox import Inbox
 from app.store.installations import InstallationRepository
 from app.store.latest_cache import LatestCache
-from app.store.paced_work import PacedWork
 from app.store.personal import BlindIndex, PersonalData
 from app.store.repository import PaymentRepository
 from app.store.retention import Retention
 from app.store.saved_cards import SavedCards
 from app.store.sealed_values import SealedValues
 from app.store.tables import MerchantAccount
+from app.store.throttle import Throttle
 from gateway_client.client import GatewayClient
 from gateway_client.credentials import Credentials
 from gateway_client.errors import GatewayError
@@ -112,7 +112,7 @@ class Services:
     schedule: Schedule = field(default_factory=Schedule)
     retention: Retention = field(default_factory=Retention)
     balances: BalanceCache = field(default_factory=LatestCache)
-    shopper_look_ups: PacedWork[int] = field(default_factory=PacedWork)
+    shopper_look_ups: Throttle[int] = field(default_factory=Throttle)
 
     @property
     def payments(self) -> PaymentRepository:

@@ -212,6 +212,21 @@ class TestTurnCame:
         assert (waiting.amount, waiting.requested.amount, waiting.requested.is_full) == (amount, amount, is_full)
 
 
+def close_lost_page(aggregate: PaymentAggregate, now: datetime) -> Operation:
+    """Add the closing of a page whose link was lost; it waits for its turn."""
+    closing = create_cancellation(
+        aggregate.payment,
+        key="close",
+        reason=CloseReason.LINK_LOST,
+        state=State.WAITING,
+        next_poll_at=NOON,
+        now=now,
+    )
+    closing.id = 1000
+    aggregate.operations.append(closing)
+    return closing
+
+
 @pytest.mark.law(13)
 class TestOverdue:
     @pytest.mark.parametrize(
@@ -249,16 +264,7 @@ class TestOverdue:
     @pytest.mark.parametrize(("created_at", "is_told"), [(ENDED, True), (ENDED + SECOND, False)])
     def test_page_that_must_not_be_paid_is_when_it_is_not_closed(self, created_at: datetime, *, is_told: bool) -> None:
         aggregate = an_aggregate(Flow.CHARGE, State.INIT)
-        closing = create_cancellation(
-            aggregate.payment,
-            key="close",
-            reason=CloseReason.LINK_LOST,
-            state=State.WAITING,
-            next_poll_at=NOON,
-            now=created_at,
-        )
-        closing.id = 1000
-        aggregate.operations.append(closing)
+        closing = close_lost_page(aggregate, created_at)
         assert look_up(aggregate, closing, shown(observation(Kind.CREATE, State.INIT))) is closing
         assert closing.state is State.INTENT
         assert closing.next_poll_at == SCHEDULE.intent_deadline(NOON)
@@ -269,16 +275,7 @@ class TestOverdue:
     def test_page_is_no_more_once_its_closing_has_ended(self) -> None:
         aggregate = an_aggregate(Flow.CHARGE, State.FAILURE)
         aggregate.create.inferred = True  # only the gateway's word ends a closing with its payment
-        closing = create_cancellation(
-            aggregate.payment,
-            key="close",
-            reason=CloseReason.LINK_LOST,
-            state=State.WAITING,
-            next_poll_at=NOON,
-            now=ENDED,
-        )
-        closing.id = 1000
-        aggregate.operations.append(closing)
+        closing = close_lost_page(aggregate, ENDED)
         look_up(aggregate, closing, REFUSED)
         assert issues(aggregate) == [IssueCode.KEYS_REFUSED, IssueCode.PAGE_NOT_CLOSED]
         look_up(aggregate, closing, now=NOON + SCHEDULE.settling_time)

@@ -6,7 +6,6 @@ from datetime import timedelta
 
 import pytest
 
-from integration_base_tests.loopback import ReceivedRequest, json_reply
 from tests.payments.fake_gateway import payment
 from tests.payments.shop import Shop, run_concurrently
 
@@ -41,21 +40,6 @@ async def test_a_payment_is_looked_up_once_in_an_interval(waiting: Shop) -> None
         await run_concurrently(*(waiting.process_session() for _ in range(3)))
     took = asyncio.get_running_loop().time() - begun
     assert waiting.gateway.polls <= 1 + took / INTERVAL.total_seconds()
-
-
-async def test_who_asks_while_a_look_up_is_answered_reads_what_is_true_then(waiting: Shop) -> None:
-    """The shopper pays and comes back meanwhile: they are not led to the page again."""
-    answers = []
-
-    async def pay_and_come_back(_: ReceivedRequest) -> None:
-        waiting.gateway.on_request = None
-        answers.append(await waiting.process_session())
-
-    shown = ([payment(waiting.order_id, status)] for status in ("success", "init"))
-    waiting.gateway.will_answer_look_ups(*map(json_reply, shown))
-    waiting.gateway.on_request = pay_and_come_back
-    await waiting.process_session()
-    assert [answer.result for answer in answers] == ["CHARGE_SUCCESS"]
 
 
 async def test_what_has_no_time_to_wait_is_answered_from_the_record(waiting: Shop) -> None:

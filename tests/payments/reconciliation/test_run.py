@@ -343,13 +343,19 @@ async def test_lines_are_read_by_order_however_they_came() -> None:
         assert again == line(order_id="order-4999")
 
 
-@pytest.mark.fault("notification-lost")
-async def test_what_happened_while_nobody_served_is_found_before_the_night(store: Store) -> None:
-    """A payment of last week is given back in the merchant portal while the app is down."""
+async def paid_before_a_gap(store: Store) -> str:
+    """Let a payment be done in a store whose next comparison is planned; return the order."""
     order_id = await store.complete_payment()
     await store.control.options(register_polls=0)
     async with store.services.database.transaction() as session:
         await plan_run(session, store.shop.account, store.shop.clock.now)
+    return order_id
+
+
+@pytest.mark.fault("notification-lost")
+async def test_what_happened_while_nobody_served_is_found_before_the_night(store: Store) -> None:
+    """A payment of last week is given back in the merchant portal while the app is down."""
+    order_id = await paid_before_a_gap(store)
     store.shop.clock.forward(days=7)
     await Heartbeat(replace(WEB, id="killed")).beat(store.services)
     store.shop.clock.forward(minutes=30)
@@ -367,10 +373,7 @@ async def test_what_happened_while_nobody_served_is_found_before_the_night(store
 @pytest.mark.fault("notification-lost")
 async def test_gaps_of_one_hour_are_compared_together_at_its_end(store: Store) -> None:
     """The app is killed three times: what happened before the second start is found with what did before the third."""
-    order_id = await store.complete_payment()
-    await store.control.options(register_polls=0)
-    async with store.services.database.transaction() as session:
-        await plan_run(session, store.shop.account, store.shop.clock.now)
+    order_id = await paid_before_a_gap(store)
     await Heartbeat(WEB).beat(store.services)
     store.shop.clock.forward(minutes=30)
     for number in range(3):

@@ -15,7 +15,7 @@ K = TypeVar("K", bound=Hashable)
 MAX_NAMES = 1000
 
 
-class PacedWork(Generic[K]):
+class Throttle(Generic[K]):
     """Starts the work of each name once in an interval at most.
 
     Beyond ``most`` names, the oldest starts are forgotten.
