@@ -365,7 +365,6 @@ def _wake_next_operation(aggregate: PaymentAggregate, now: datetime) -> None:
     for operation in aggregate.operations:
         if operation.state.final:
             clear_problem(aggregate.payment, cause_of_overdue_operation(operation), now)
-        if operation.state.final and operation.kind is Kind.DISPUTE:
             clear_problem(aggregate.payment, cause_of_dispute(operation, lost=False), now)
     current = balance(aggregate.payment.flow, aggregate.operations)
     clear_returned_money(aggregate.payment, current.held, now)

@@ -31,16 +31,18 @@ def test_one_module_says_when_an_operation_is_due() -> None:
     [
         (None, LINK_DUE - timedelta(microseconds=1), True),
         (None, LINK_DUE, False),
-        ("https://gateway.example/pay", LINK_DUE - timedelta(microseconds=1), False),
+        ("checkout_url", LINK_DUE - timedelta(microseconds=1), False),
+        ("qr_url", LINK_DUE - timedelta(microseconds=1), False),
     ],
-    ids=["may arrive", "too late", "there"],
+    ids=["may arrive", "too late", "there", "there as a QR code"],
 )
 def test_page_whose_link_may_still_arrive_is_looked_up_when_it_must_have(
     link: str | None, now: datetime, *, is_link_awaited: bool
 ) -> None:
     """The gateway's notification that the page is open can overtake the answer with its link."""
     aggregate = an_aggregate(Flow.CHARGE, State.INIT)
-    aggregate.payment.checkout_url = link
+    if link is not None:
+        setattr(aggregate.payment, link, "https://gateway.example/pay")
     plan_another_look_up(aggregate.payment, aggregate.create, SCHEDULE, now)
     due = aggregate.create.next_poll_at
     assert due is not None

@@ -4,9 +4,10 @@ from decimal import Decimal
 
 import pytest
 
-from app.core.vocabulary import EventState, Flow, Kind, State
+from app.core.vocabulary import EventState, Flow, Kind, Mode, State
 from app.rules.order_standing import are_sums_behind, close_page_not_owed, compare_with_source
 from app.rules.problems import open_problems
+from app.rules.references import reference_of_note
 from saleor_app_sdk.responses import EventType
 from saleor_app_sdk.transaction_source import PlacedOrder, TransactionSource
 from tests.payments.aggregates import HUNDRED, NOON, an_aggregate
@@ -55,3 +56,22 @@ def test_open_page_of_a_shopper_is_closed_once_when_less_than_its_amount_is_owed
     assert close_page_not_owed(aggregate, source, NOON) is closes
     assert not close_page_not_owed(aggregate, source, NOON)
     assert [operation.kind for operation in aggregate.operations[1:]] == [Kind.CANCEL] * closes
+
+
+@pytest.mark.law(12)
+@pytest.mark.parametrize(
+    ("mode", "note", "problems"), [(Mode.HOSTED, None, 0), (Mode.HOSTED, State.PENDING, 1), (Mode.DIRECT, None, 1)]
+)
+def test_order_placed_for_a_pending_payment_that_failed_is_for_staff(
+    mode: Mode, note: State | None, problems: int
+) -> None:
+    """A card payment is pending from its answer on; one on a page only once the shopper has left the page."""
+    aggregate = an_aggregate(Flow.CHARGE, State.FAILURE)
+    aggregate.payment.mode = mode
+    aggregate.create.request = {"payload": '{"checkout": "Q2hlY2tvdXQ6MQ=="}'}
+    aggregate.events.append(event_of(aggregate.create, EventType.CHARGE_FAILURE))
+    if note is not None:
+        aggregate.events.append(event_of(aggregate.create, EventType.INFO))
+        aggregate.events[-1].psp_reference = reference_of_note(aggregate.payment.order_id, note)
+    compare_with_source(aggregate, UNPAID, NOON, money_arrives=False)
+    assert len(open_problems(aggregate.payment)) == problems

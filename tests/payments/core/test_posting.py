@@ -313,3 +313,33 @@ class TestWhenTheWholeOrderIsLookedUp:
         seen = observation(Kind.REFUND, State.PENDING, gateway_id="refund-1", pos_id="another")
         assert not self.looked_up(aggregate, seen)
         assert issues(aggregate) == [IssueCode.OTHER_POINT_OF_SALE]
+
+
+@pytest.mark.law(10)
+def test_what_others_gave_back_is_told_of_them_and_not_of_the_payment_that_succeeds_later() -> None:
+    """The money was there: it is they who have given back more than that."""
+    theirs = [
+        an_operation(Kind.REFUND, State.SUCCESS, Decimal("60.00"), idempotency_key=f"gateway:{name}", operation_id=name)
+        for name in ("one", "two")
+    ]
+    aggregate = an_aggregate(Flow.CHARGE, State.PENDING, *theirs)
+    apply(aggregate, POS, [observation(Kind.CREATE, State.SUCCESS)], decision_context())
+    assert [problem.operation_id for problem in open_problems(aggregate.payment)] == []
+
+
+@pytest.mark.law(10)
+def test_refund_by_others_without_words_of_the_gateway_is_told_to_saleor() -> None:
+    theirs = an_operation(Kind.REFUND, State.SUCCESS, idempotency_key="gateway:one", operation_id="one", message=None)
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, theirs)
+    apply(aggregate, POS, [], decision_context())
+    assert [(event.type, event.message) for event in aggregate.events] == [("REFUND_SUCCESS", "")]
+
+
+@pytest.mark.law(12)
+def test_closing_that_waits_for_its_moment_is_not_hurried_though_nothing_is_in_flight() -> None:
+    """It is repeated until the gateway confirms it, in pauses that grow."""
+    later = NOON + timedelta(minutes=5)
+    closing = an_operation(Kind.CANCEL, State.WAITING, close_reason=CloseReason.COVERED, next_poll_at=later)
+    aggregate = an_aggregate(Flow.CHARGE, State.INIT, closing)
+    apply(aggregate, POS, [observation(Kind.CREATE, State.INIT)], decision_context())
+    assert closing.next_poll_at == later

@@ -1,12 +1,13 @@
 """What staff ask to be reported again, and under which reference Saleor has it already: on paper."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from app.core.payment import PaymentAggregate, SaleorEvent
 from app.core.vocabulary import EventState, Flow, Kind, State
-from app.rules.decisions.delivery import EventDue, FoundInHistory, ResendRequested
+from app.rules.decisions.delivery import EventDue, FoundInHistory, ResendRequested, find_ready_event
 from saleor_app_sdk.responses import EventType
 from tests.payments.aggregates import HUNDRED, NOON, an_aggregate, an_operation
 
@@ -87,3 +88,14 @@ def test_an_event_waits_until_saleor_must_have_read_the_answer_to_its_request() 
     early = EventDue(1, NOON, window).decide(aggregate)
     assert (early.event, early.awaited, told.next_attempt_at) == (None, None, read_by)
     assert EventDue(1, read_by, window).decide(aggregate).awaited is not None
+
+
+@pytest.mark.law(5)
+@pytest.mark.parametrize(("actions", "is_ready"), [(None, True), ([], False)])
+def test_note_is_reported_until_a_later_event_has_the_actions(actions: list[str] | None, *, is_ready: bool) -> None:
+    """What is not ready is prepared under the lock, where it is superseded."""
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
+    note = replace(event(EventState.WAITING, ["CHARGE"]), type=EventType.INFO)
+    aggregate.events += [note, event(EventState.WAITING, actions, row_id=2)]
+    assert (find_ready_event(aggregate, 1) is not None) is is_ready
+    assert (EventDue(1, NOON, timedelta(0)).decide(aggregate).event is note) is is_ready

@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from app.rules.refusal import RefusalError
-from app.rules.split.choice import choose_next_refund_split, clear_choice
+from app.rules.split.choice import choose_next_refund_split, clear_choice, parse_choice
 from app.rules.split.standing import chosen_shares
 from app.store.aggregates import ByOrder
 from tests.payments.changes import Change
@@ -100,3 +100,16 @@ async def test_what_was_refunded_elsewhere_may_have_been_somebody_elses(sold: Sh
     assert (await standing(sold)).left[SMITH] < SHARES[SMITH]
     await chosen(sold, market="70.00", smith="199.50")
     assert shares(await refund(sold, "269.50", "rest")) == {MARKET: SHARES[MARKET], SMITH: SHARES[SMITH]}
+
+
+def test_everything_that_is_wrong_with_a_choice_is_refused_with_whose_it_is() -> None:
+    """Three refusals, each beside the share that staff have entered."""
+    typed = {
+        POTTER: Decimal("0.001"),
+        "nobody": Decimal("1.00"),
+        SMITH: Decimal("1.00"),
+        SMITH.upper(): Decimal("2.00"),
+    }
+    with pytest.raises(RefusalError) as refused:
+        parse_choice(typed)
+    assert {reason.field for reason in refused.value.reasons} == {POTTER, "nobody", SMITH.upper()}

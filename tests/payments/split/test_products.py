@@ -172,3 +172,10 @@ def test_products_are_told_only_where_the_store_chose_so() -> None:
     assert planned(sourceObject=source_object(**members)).request.products is None
     told = planned(an_account(products=ProductsForm.PLAIN), sourceObject=source_object(**members)).request.products
     assert [each.total for each in told or ()] == [Decimal("569.50")]
+
+
+def test_lines_without_a_variant_are_articles_of_their_own() -> None:
+    """Their variants were deleted after the order."""
+    gone = [line(1, "30.00") | {"variant": None}, line(2, "40.00") | {"variant": None}]
+    first, second = fiscal(checkout(*gone), Decimal("70.00"))
+    assert first.id != second.id
