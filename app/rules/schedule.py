@@ -1,7 +1,7 @@
 """When the worker next attends to an operation: nothing else changes ``Operation.next_poll_at``. Pure.
 
 A new operation brings its first moment along. What is due is looked up at the gateway, if no notification of it arrives
-before; one that waits is sent.
+before; one that waits is sent. Why the moment is stored: docs/decisions/0042.
 """
 
 from collections.abc import Callable
