@@ -11,7 +11,9 @@ from app.core.vocabulary import Flow, Kind, Origin, State
 from app.rules.apply import apply
 from app.rules.external_operations import (
     amount_left_for,
+    clear_overdrawn,
     flag_made_after_all,
+    flag_overdrawn,
     flag_overdrawn_by_others,
     flag_partial_release,
     flag_rounded_by_saleor,
@@ -156,6 +158,8 @@ def test_whole_order_is_looked_up_after_a_refund_of_a_payment_that_is_not_known(
     apply(aggregate, POS, [refund], context)
     assert aggregate.create.next_poll_at == context.schedule.next_order_look_up(NOON)
     assert _issues(aggregate.payment) == issues
+    read = [issue_from_json(problem.message) for problem in open_problems(aggregate.payment)]
+    assert {issue.facts["payment"] for issue in read if issue is not None} <= {"another"}
     assert [operation.kind for operation in aggregate.operations] == [Kind.CREATE]
 
 
@@ -311,6 +315,7 @@ def test_what_was_made_after_all_and_overdraws_is_told_once() -> None:
         (Flow.CHARGE, Kind.CREATE, State.SUCCESS, "100.00", False),
         (Flow.CHARGE, Kind.CREATE, State.PENDING, "0.01", False),
         (Flow.CHARGE, Kind.REFUND, State.SUCCESS, "100.00", True),
+        (Flow.CHARGE, Kind.REFUND, State.PENDING, "100.00", False),
         (Flow.PAYOUT, Kind.CREATE, State.SUCCESS, "99.99", True),
         (Flow.PAYOUT, Kind.CREATE, State.SUCCESS, "100.00", False),
     ],
@@ -319,7 +324,7 @@ def test_status_that_is_not_known_is_for_staff_while_something_is_left(
     flow: Flow, kind: Kind, state: State, refunded: str, *, is_told: bool
 ) -> None:
     """What gave all of a payment back may have changed the status of its record."""
-    refund = an_operation(Kind.REFUND, State.SUCCESS, Decimal(refunded))
+    refund = an_operation(Kind.REFUND, state if kind is Kind.REFUND else State.SUCCESS, Decimal(refunded))
     aggregate = an_aggregate(flow, state, refund)
     operation = aggregate.create if kind is Kind.CREATE else refund
     flag_unknown_status(aggregate, operation, observation(kind, state), NOON)
@@ -386,3 +391,55 @@ def test_refund_beyond_what_was_left_says_nothing_of_the_others(state: State) ->
     aggregate = an_aggregate(Flow.CHARGE, state, theirs, beyond)
     flag_overdrawn_by_others(aggregate, NOON)
     assert _issues(aggregate.payment) == ([] if state is State.SUCCESS else [IssueCode.OVERDRAWN])
+
+
+@pytest.mark.law(10)
+@pytest.mark.parametrize(
+    ("kind", "state"), [(Kind.DISPUTE, State.SUCCESS), (Kind.REFUND, State.FAILURE), (Kind.DISPUTE, State.PENDING)]
+)
+def test_staff_see_the_last_refund_by_others_that_was_made(kind: Kind, state: State) -> None:
+    """Not what the bank took back, and not what failed after it."""
+    made = _theirs(Kind.REFUND, State.SUCCESS, "60.00", idempotency_key="gateway:made")
+    others = [_theirs(Kind.REFUND, State.SUCCESS, "60.00", idempotency_key="gateway:first"), made]
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, *others, _theirs(kind, state))
+    flag_overdrawn_by_others(aggregate, NOON)
+    assert [problem.operation_id for problem in open_problems(aggregate.payment)] == [made.id]
+
+
+def _two_refunds() -> list[Operation]:
+    """Return two refunds by others that together are more than the payment."""
+    keys = ("gateway:one", "gateway:two")
+    return [_theirs(Kind.REFUND, State.SUCCESS, "60.00", idempotency_key=key) for key in keys]
+
+
+@pytest.mark.law(10)
+def test_staff_who_know_of_one_refund_by_others_see_no_second() -> None:
+    theirs = _two_refunds()
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, *theirs)
+    flag_overdrawn(aggregate, theirs[0], NOON)
+    flag_overdrawn_by_others(aggregate, NOON)
+    assert [problem.operation_id for problem in open_problems(aggregate.payment)] == [theirs[0].id]
+
+
+@pytest.mark.law(10)
+@pytest.mark.parametrize(("state", "is_over"), [(State.SUCCESS, False), (State.FAILURE, True)])
+def test_what_was_overdrawn_is_for_staff_until_one_of_it_has_failed(state: State, *, is_over: bool) -> None:
+    theirs = _two_refunds()
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, *theirs)
+    flag_overdrawn(aggregate, theirs[1], NOON)
+    theirs[0].state = state
+    clear_overdrawn(aggregate, NOON)
+    assert _issues(aggregate.payment) == ([] if is_over else [IssueCode.OVERDRAWN])
+
+
+@pytest.mark.law(10)
+@pytest.mark.parametrize(("before", "waits"), [("60.00", False), ("60.01", True)])
+def test_refund_by_others_waits_if_more_comes_back_with_it_than_is_known_to_be_charged(
+    before: str, *, waits: bool
+) -> None:
+    captured = an_operation(Kind.CAPTURE, State.SUCCESS, Decimal("70.00"), keeps_rest=True)
+    earlier = an_operation(Kind.REFUND, State.SUCCESS, Decimal(before))
+    theirs = _theirs(Kind.REFUND, State.SUCCESS, "10.00")
+    aggregate = an_aggregate(Flow.AUTHORIZATION, State.SUCCESS, captured, earlier, theirs)
+    context = replace(decision_context(), is_single_record=True)
+    assert waits_for_charge(aggregate, theirs, context) is waits
