@@ -55,6 +55,24 @@ def test_rest_of_a_release_by_others_is_released_only_by_a_capture_that_was_made
 
 
 @pytest.mark.law(10)
+@pytest.mark.parametrize(
+    ("flow", "state", "released", "release", "leaves"),
+    [
+        (Flow.AUTHORIZATION, State.SUCCESS, "99.99", (Kind.VOID, State.SUCCESS), True),
+        (Flow.AUTHORIZATION, State.SUCCESS, "100.00", (Kind.VOID, State.SUCCESS), False),
+        (Flow.AUTHORIZATION, State.SUCCESS, "99.99", (Kind.VOID, State.FAILURE), False),
+        (Flow.AUTHORIZATION, State.SUCCESS, "99.99", (Kind.REFUND, State.SUCCESS), False),
+        (Flow.AUTHORIZATION, State.PENDING, "99.99", (Kind.VOID, State.SUCCESS), False),
+        (Flow.CHARGE, State.SUCCESS, "99.99", (Kind.VOID, State.SUCCESS), False),
+    ],
+)
+def test_rest_is_what_a_release_by_others_left_of_a_reservation(
+    flow: Flow, state: State, released: str, release: tuple[Kind, State], *, leaves: bool
+) -> None:
+    assert leaves_rest(an_aggregate(flow, state, _theirs(*release, released))) is leaves
+
+
+@pytest.mark.law(10)
 def test_staff_see_a_release_by_others_that_leaves_a_rest_until_that_is_charged() -> None:
     release = an_operation(Kind.VOID, State.SUCCESS, Decimal("30.00"), idempotency_key="gateway:void")
     aggregate = an_aggregate(Flow.AUTHORIZATION, State.SUCCESS, release)
@@ -84,6 +102,22 @@ def test_only_a_refund_by_others_waits_for_the_notification_of_its_charge(
     aggregate = an_aggregate(Flow.CHARGE, State.PENDING, refund)
     context = replace(decision_context(), is_single_record=is_single)
     assert waits_for_charge(aggregate, refund, context) is waits
+
+
+@pytest.mark.law(10)
+@pytest.mark.parametrize(
+    ("flow", "kind", "waits"),
+    [
+        (Flow.AUTHORIZATION, Kind.REFUND, True),
+        (Flow.AUTHORIZATION, Kind.DISPUTE, True),
+        (Flow.AUTHORIZATION, Kind.VOID, False),  # nothing is charged before a release
+        (Flow.PAYOUT, Kind.REFUND, False),  # nor by a payout
+    ],
+)
+def test_only_what_gives_a_charge_back_waits_for_it(flow: Flow, kind: Kind, *, waits: bool) -> None:
+    theirs = _theirs(kind, State.SUCCESS)
+    context = replace(decision_context(), is_single_record=True)
+    assert waits_for_charge(an_aggregate(flow, State.SUCCESS, theirs), theirs, context) is waits
 
 
 @pytest.mark.law(8)
