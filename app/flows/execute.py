@@ -49,11 +49,13 @@ async def execute(
     deadline: Deadline,
     *,
     answering: bool,
+    waited: bool = False,
     debt: SameDebt | None = None,
 ) -> PaymentAggregate:
     """Call the gateway for a committed operation, record the outcome, and return the payment as it stands then.
 
-    ``answering``: a webhook waits for the outcome (see ``DecisionContext``). ``debt``: the outcome is compared with the
+    ``answering``: a webhook waits for the outcome (see ``DecisionContext``). ``waited``: the operation had waited for
+    its turn (see ``CallReturned``). ``debt``: the outcome is compared with the
     other attempts to pay it, with all of them locked. After an operation has ended, the whole order is looked up once
     more; immediately if the gateway reports that the operation no longer fits the payment, because then someone else
     has acted on it (laws of money, 2 and 10).
@@ -73,7 +75,7 @@ async def execute(
             "gateway call without a record", operation=operation_id, kind=operation.kind.value, error=str(outcome)
         )
     context = services.decision_context(answered_operation_id=operation_id if answering else None)
-    returned = CallReturned(operation_id, outcome, context, others_acted, shown)
+    returned = CallReturned(operation_id, outcome, context, others_acted, shown, waited)
     which, among = ById(payment_id), None if failed else debt
     try:
         payment = await services.payments.record_of_attempt(which, among, returned)
@@ -137,11 +139,17 @@ async def _is_still_intent(services: Services, payment_id: int, operation_id: in
 
 
 async def send(
-    services: Services, aggregate: PaymentAggregate, operation: Operation, deadline: Deadline, *, answering: bool
+    services: Services,
+    aggregate: PaymentAggregate,
+    operation: Operation,
+    deadline: Deadline,
+    *,
+    answering: bool,
+    waited: bool = False,
 ) -> PaymentAggregate:
     """Execute a capture, void, refund or cancellation whose intent is committed (see ``execute``)."""
     call = partial(_call_gateway, services, account_of(aggregate.payment), aggregate, operation)
-    return await execute(services, aggregate, operation, call, deadline, answering=answering)
+    return await execute(services, aggregate, operation, call, deadline, answering=answering, waited=waited)
 
 
 async def _call_gateway(

@@ -83,4 +83,4 @@ async def _send_waiting(services: Services, due: _Due, deadline: Deadline) -> No
     turn = TurnCame(due.row_id, services.decision_context(), can_be_sent=opens_keys(services, due.aggregate.payment))
     aggregate = await services.payments.record(due.payment, turn)
     if aggregate is not None:
-        await send(services, aggregate, aggregate.operation_by_id(due.row_id), deadline, answering=False)
+        await send(services, aggregate, aggregate.operation_by_id(due.row_id), deadline, answering=False, waited=True)

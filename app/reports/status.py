@@ -16,6 +16,7 @@ from app.i18n.currencies import has_cents
 from app.i18n.messages import LazyMessage, Money, StoredMessage, gettext_noop
 from app.reports.descriptions import event_name, operation_name, with_sum
 from app.rules.balance import Balance, balance
+from app.rules.page_cancellation import is_retried_until_confirmed
 from gateway_client.statuses import CodeKind, Status, explain
 from integration_base.amounts import format_amount
 
@@ -165,8 +166,15 @@ def _shopper_steps(aggregate: PaymentAggregate) -> Iterator[PendingStep]:
         yield PendingStep(LazyMessage("the shopper has until then to pay"), aggregate.payment.expires_at)
 
 
+def _was_turned_away(operation: Operation) -> bool:
+    """Return True for an operation whose turn has come before; the closing of a page takes other turns."""
+    return operation.updated_at > operation.created_at and not is_retried_until_confirmed(operation)
+
+
 def _step_message(operation: Operation, flow: Flow) -> LazyMessage | None:
     what = with_sum(operation, operation_name(operation.kind, flow))
+    if operation.state is State.WAITING and _was_turned_away(operation):
+        return LazyMessage("the %(what)s is sent then, because the gateway did not take it before", what=what)
     if operation.state is State.WAITING:
         return LazyMessage("the %(what)s is sent when the operation before it has ended", what=what)
     if operation.next_poll_at is None:

@@ -379,7 +379,8 @@ def _wake_next_operation(aggregate: PaymentAggregate, now: datetime) -> None:
         None,
     )
     if waiting is not None:
-        make_due(waiting, now)
+        # The gateway may have stated when it takes it (see ``call_errors.wait_again``).
+        make_due(waiting, max(now, Details.from_row(waiting.details).retry_after or now))
 
 
 def _reschedule(payment: Payment, operation: Operation, context: DecisionContext) -> None:

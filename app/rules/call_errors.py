@@ -1,13 +1,14 @@
 """Posts gateway calls that failed, without returning a record, to the operation that they were made for."""
 
 from collections.abc import Set
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import Kind, State
 from app.i18n.messages import LazyMessage, Verbatim, gettext_noop
 from app.rules.apply import conclude
 from app.rules.decision_context import DecisionContext, raise_problem
+from app.rules.details import Details
 from app.rules.issues import Issue, IssueCode
 from app.rules.page_cancellation import is_retried_until_confirmed, postpone_closing
 from app.rules.problems import ADDRESS, KEYS, has_problem, has_unended_problem
@@ -19,7 +20,7 @@ from app.rules.refusal import (
     shopper_message_of,
 )
 from app.rules.saved_cards import is_card_refused, mark_card_refused
-from app.rules.schedule import look_up_order_after
+from app.rules.schedule import look_up_order_after, postpone_call
 from app.rules.status_messages import status_message
 from gateway_client.errors import (
     BadCredentialsError,
@@ -130,6 +131,25 @@ def post_error(
     )
     if operation.kind is Kind.CREATE and isinstance(error, RefusedError) and is_card_refused(error):
         mark_card_refused(aggregate, context.now)
+
+
+def can_wait_again(operation: Operation, error: GatewayError, context: DecisionContext) -> bool:
+    """Return whether an operation that had waited for its turn waits for another one, as it was not carried out.
+
+    The gateway takes no requests now, or cannot be reached. After a day of that it has failed, and staff are told.
+    """
+    is_passing = isinstance(error, RateLimitedError | NotSentError) and not is_retried_until_confirmed(operation)
+    # A notification or look-up may know more.
+    is_still_open = operation.state is State.INTENT
+    return is_passing and is_still_open and not context.schedule.is_overdue(operation.created_at, context.now)
+
+
+def wait_again(operation: Operation, error: GatewayError, context: DecisionContext) -> None:
+    """Let an operation wait for another turn; not before the moment that the gateway has stated, if it has."""
+    pause = timedelta(seconds=error.pause) if isinstance(error, RateLimitedError) and error.pause is not None else None
+    postpone_call(operation, pause, context.schedule, context.now)
+    if pause is not None:
+        operation.details = Details(retry_after=operation.next_poll_at).to_row()
 
 
 def is_state_conflict(outcome: Checkout | PaymentRecord | OperationRecord | GatewayError) -> bool:

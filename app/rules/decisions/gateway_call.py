@@ -14,7 +14,14 @@ from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import CloseReason, Kind, Mode, State
 from app.i18n.messages import gettext_noop
 from app.rules.apply import apply, conclude
-from app.rules.call_errors import confirm_address, is_outcome_unknown, post_error, report_to_staff
+from app.rules.call_errors import (
+    can_wait_again,
+    confirm_address,
+    is_outcome_unknown,
+    post_error,
+    report_to_staff,
+    wait_again,
+)
 from app.rules.decision_context import DecisionContext, enqueue_note
 from app.rules.decisions.answer_window import mark_answered
 from app.rules.decisions.competing_attempts import close_competing_pages, refusal_code
@@ -54,7 +61,8 @@ class CallReturned(AttemptFact[PaymentAggregate]):
     """The outcome of a gateway call for the operation with that row id, or its error. Returns the payment.
 
     ``others_acted``: others changed the payment before the call. ``observations`` is the whole order as the gateway
-    shows it in that case, None if it was not looked up.
+    shows it in that case, None if it was not looked up. ``waited``: the operation had waited for its turn, so
+    nobody waits for this outcome; what provably was not done waits for another turn.
 
     Idempotent: recording the same outcome again changes nothing.
     """
@@ -64,6 +72,7 @@ class CallReturned(AttemptFact[PaymentAggregate]):
     context: DecisionContext
     others_acted: bool = False
     observations: Observations | None = None
+    waited: bool = False
 
     def decide(self, aggregate: PaymentAggregate, attempts: Sequence[PaymentAggregate]) -> PaymentAggregate:
         """Record the outcome; a new page can close other pages for the same debt, or be withheld."""
@@ -71,7 +80,7 @@ class CallReturned(AttemptFact[PaymentAggregate]):
         operation = aggregate.operation_by_id(self.operation_id)
         match self.outcome:
             case GatewayError() as error:
-                _record_error(aggregate, operation, error, context)
+                self._record_error(aggregate, operation, error)
             case Checkout() as checkout:
                 _record_link(aggregate, checkout, context)
                 _withhold_if_covered(aggregate, attempts, context, replacing=account.cancel_older)
@@ -90,6 +99,17 @@ class CallReturned(AttemptFact[PaymentAggregate]):
             mark_answered(aggregate, operation, context)
         return aggregate
 
+    def _record_error(self, aggregate: PaymentAggregate, operation: Operation, error: GatewayError) -> None:
+        """Record a call without a readable answer. If that loses the link of a page, its shopper must start again."""
+        creation, context = operation.kind is Kind.CREATE, self.context
+        if creation and is_outcome_unknown(error) and can_abandon_page(aggregate):
+            report_to_staff(aggregate, error, context.now)
+            abandon_page(aggregate, context)
+        elif self.waited and can_wait_again(operation, error, context):
+            wait_again(operation, error, context)
+        else:
+            post_error(aggregate, operation, error, context)
+
     def _schedule_look_up(self, aggregate: PaymentAggregate, operation: Operation) -> None:
         """Have the whole order looked up after an operation that has ended, unless that was done just now."""
         context = self.context
@@ -100,18 +120,6 @@ class CallReturned(AttemptFact[PaymentAggregate]):
                 make_due(operation, context.now)
             else:
                 look_up_order_after(operation, context.schedule, context.now)
-
-
-def _record_error(
-    aggregate: PaymentAggregate, operation: Operation, error: GatewayError, context: DecisionContext
-) -> None:
-    """Record a call without a readable answer. If that loses the link of a page, its shopper must start again."""
-    creation = operation.kind is Kind.CREATE
-    if not (creation and is_outcome_unknown(error) and can_abandon_page(aggregate)):
-        post_error(aggregate, operation, error, context)
-        return
-    report_to_staff(aggregate, error, context.now)
-    abandon_page(aggregate, context)
 
 
 def _record_link(aggregate: PaymentAggregate, checkout: Checkout, context: DecisionContext) -> None:

@@ -158,6 +158,7 @@ class TurnCame(Fact["PaymentAggregate | None"]):
             conclude(aggregate, operation, State.FAILURE, context, message=refusal.message)
             return None
         operation.shares = requested_shares(operation)
+        operation.details = {}  # of a turn at which the gateway did not take it
         _update_whole(aggregate, operation, current.reserved)
         start_call(operation, context.schedule, context.now)
         return aggregate

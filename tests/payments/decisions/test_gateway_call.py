@@ -1,5 +1,6 @@
 """What follows from the answer to a gateway call, for the id of its operation: on paper."""
 
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import CloseReason, Flow, Kind, Mode, State
 from app.rules.decisions.gateway_call import CallReturned
+from gateway_client.errors import GatewayError, NotSentError, OutcomeUnknownError, RateLimitedError, RefusedError
 from gateway_client.models import Checkout, read_record
 from tests.payments.aggregates import NOON, ORDER, POS, an_aggregate, an_operation, decision_context
 from tests.payments.fake_gateway import operation as operation_record
@@ -76,3 +78,68 @@ def test_two_pages_that_were_begun_at_the_same_moment_know_of_each_other_once_on
     page = Checkout.from_form("https://gateway.example/form")
     CallReturned(second.create.id or 0, page, decision_context()).decide(second, [first, second])
     assert (first.payment.has_rivals, second.payment.has_rivals) == (True, True)
+
+
+class TestWaited:
+    """The call of an operation that had waited for its turn has failed: nobody waits for this outcome."""
+
+    BUSY = RateLimitedError("Too many requests", pause=600.0, http_status=429)
+
+    @pytest.mark.law(2)
+    @pytest.mark.parametrize(
+        ("error", "state"),
+        [
+            (BUSY, State.WAITING),
+            (NotSentError("no connection"), State.WAITING),
+            (RefusedError("no", http_status=400), State.FAILURE),
+            (OutcomeUnknownError("nothing came back"), State.UNKNOWN),
+        ],
+        ids=["busy", "not sent", "refused", "unknown"],
+    )
+    def test_what_provably_was_not_done_for_now_waits_for_another_turn(self, error: GatewayError, state: State) -> None:
+        refund = an_operation(Kind.REFUND, State.INTENT, FORTY)
+        aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, refund)
+        CallReturned(refund.id or 0, error, decision_context(), waited=True).decide(aggregate, [])
+        assert refund.state is state
+        assert [event.type for event in aggregate.events] == (["REFUND_FAILURE"] if state is State.FAILURE else [])
+
+    @pytest.mark.law(7)
+    @pytest.mark.parametrize("state", [State.UNKNOWN, State.PENDING, State.SUCCESS])
+    def test_what_the_gateway_or_a_look_up_has_shown_meanwhile_stays(self, state: State) -> None:
+        refund = an_operation(Kind.REFUND, state, FORTY, operation_id="notified")
+        aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, refund)
+        CallReturned(refund.id or 0, self.BUSY, decision_context(), waited=True).decide(aggregate, [])
+        assert refund.state is not State.WAITING
+
+    @pytest.mark.parametrize(
+        ("pause", "waited", "seconds"),
+        [
+            (600.0, timedelta(0), 600),
+            (0.0, timedelta(0), 60),
+            (None, timedelta(0), 60),
+            (None, timedelta(minutes=5), 300),
+            (None, timedelta(hours=5), 3600),
+            (600.0, timedelta(hours=5), 600),
+            (None, -timedelta(days=1), 60),
+        ],
+    )
+    def test_pause_before_the_next_turn_is_the_gateways_or_grows(
+        self, pause: float | None, waited: timedelta, seconds: int
+    ) -> None:
+        """The last one was requested by a clock that was ahead."""
+        refund = an_operation(Kind.REFUND, State.INTENT, FORTY, created_at=NOON - waited)
+        aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, refund)
+        error = RateLimitedError("Too many requests", pause=pause, http_status=429)
+        CallReturned(refund.id or 0, error, decision_context(), waited=True).decide(aggregate, [])
+        assert refund.next_poll_at == NOON + timedelta(seconds=seconds)
+
+    @pytest.mark.law(12)
+    def test_closing_of_a_page_that_must_not_be_paid_keeps_its_own_pauses(self) -> None:
+        closing = an_operation(
+            Kind.CANCEL, State.INTENT, close_reason=CloseReason.COVERED, asked_by_saleor=False, polls=1
+        )
+        aggregate = an_aggregate(Flow.CHARGE, State.INIT, closing)
+        busy = RateLimitedError("Too many requests", pause=3600.0, http_status=429)
+        CallReturned(closing.id or 0, busy, decision_context(), waited=True).decide(aggregate, [])
+        assert closing.next_poll_at is not None
+        assert closing.next_poll_at <= NOON + timedelta(minutes=5)
