@@ -12,7 +12,7 @@ from app.commands.failure import CommandFailed
 from app.flows.accounts.gateway_endpoint import DEFAULT_SCHEME_WORD, GatewayEndpoint, resolve_endpoint
 from app.rules.accounts.option import Form, Option
 from app.rules.accounts.option_values import OptionInput, OptionsRefusedError, read_options
-from app.rules.accounts.options import OPTIONS
+from app.rules.accounts.options import DEFAULT_CURRENCIES, OPTIONS
 from gateway_client.hosts import KNOWN_GATEWAYS
 
 Account = Annotated[str, typer.Argument(metavar="ACCOUNT", help="The account's ID or name.", show_default=False)]
@@ -122,10 +122,10 @@ def takes_options(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def parse_columns(given: Mapping[str, OptionInput]) -> dict[str, object]:
-    """Return the columns to set. Raises CommandFailed."""
+def parse_columns(given: Mapping[str, OptionInput], currency: str = DEFAULT_CURRENCIES[0]) -> dict[str, object]:
+    """Return the columns to set; ``currency`` is the account's first one. Raises CommandFailed."""
     try:
-        return read_options(given, datetime.now(UTC))
+        return read_options(given, datetime.now(UTC), currency)
     except OptionsRefusedError as exc:
         raise invalid_option_error(exc) from exc
 

@@ -26,6 +26,7 @@ from app.flows.accounts.changes import (
 from app.flows.accounts.channels import AccountView, load_view
 from app.flows.accounts.gateway_endpoint import GatewayEndpoint
 from app.rules.accounts.option_values import OptionInput, OptionsRefusedError
+from app.rules.requests.payout import currency_of
 from app.services import Services
 from app.store.accounts import GRACE, NameTakenError
 
@@ -69,12 +70,13 @@ def change(
     from the same places as in `accounts add`. They and a new address are tested first: if the gateway does not accept
     them, nothing is changed. With a different address you must give all three secrets, because they are sent there.
     """
-    columns = flags.parse_columns(given)
     endpoint = flags.parse_endpoint(gateway, base_url, scheme_word)
     keys = rotate_secrets or secrets_file is not None
-    if not columns and endpoint is None and scheme_word is None and not keys and not end_grace:
+    is_given = any(value is not None for value in given.values())
+    if not is_given and endpoint is None and scheme_word is None and not keys and not end_grace:
         raise CommandFailed("nothing to change: `saleor-gateway accounts set --help` lists the options", status=2)
     found = with_services(lambda services: find_account(services, account))
+    columns = flags.parse_columns(given, currency_of(found))
     if changes_address(found, AccountChange(columns, endpoint)):
         new_keys = read_all_keys(secrets_file)
     else:

@@ -184,3 +184,8 @@ async def test_the_options_are_set_in_a_terminal_and_checked(
     sheet = " ".join((await shell("accounts", "show", "Shop")).out.split())
     assert "at most 250.50 UAH at once and nothing in 24 hours, by olena@example.com" in sheet
     (await shell("accounts", "set", "Shop", "--payout-most", "much")).failed("--payout-most is invalid", status=2)
+    assert (await shell("accounts", "set", "Shop", "--currency", "KWD", "--currency", "UAH")).status == 0
+    changed = await shell("accounts", "set", "Shop", "--payout-most", "10.250", "--json")
+    assert changed.json["payout_most"] == Decimal("10.25")
+    changed = await shell("accounts", "set", "Shop", "--currency", "JPY", "--payout-most", "50,000", "--json")
+    assert changed.json["payout_most"] == Decimal(50000)

@@ -12,7 +12,7 @@ PCI_DSS_CONFIRMED = "pci_dss_confirmed"
 
 class Form(Enum):
     """How an option is entered: a text, one of several choices, several texts or lines, a whole number, a decimal
-    number, or yes and no.
+    number, an amount of money, or yes and no.
     """
 
     TEXT = auto()
@@ -21,6 +21,7 @@ class Form(Enum):
     LINES = auto()
     NUMBER = auto()
     DECIMAL = auto()
+    AMOUNT = auto()
     SWITCH = auto()
 
 
@@ -35,9 +36,9 @@ class Option:
     """An option of an account. ``name`` is the column that holds it, ``help`` one line on what it does.
 
     ``rule`` is the message for a value that it cannot have. ``read`` parses one text into the column's value, and
-    raises ValueError. ``choices``: each value with its label. ``may_be_empty``: an empty text resets the option to its
-    default, which is called ``empty`` where it is one of several choices. ``needs_one``, ``most``: how many of several
-    texts must and may be given.
+    raises ValueError; an amount is parsed in the account's first currency instead. ``choices``: each value with its
+    label. ``may_be_empty``: an empty text resets the option to its default, which is called ``empty`` where it is one
+    of several choices. ``needs_one``, ``most``: how many of several texts must and may be given.
     """
 
     name: str

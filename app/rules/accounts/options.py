@@ -257,8 +257,7 @@ OPTIONS: Mapping[str, Option] = MappingProxyType(
                 LazyMessage("Limit per payout"),
                 LazyMessage("The largest payout, in the account's first currency."),
                 rule=_AN_AMOUNT,
-                form=Form.DECIMAL,
-                read=readers.amount,
+                form=Form.AMOUNT,
                 may_be_empty=True,
             ),
             Option(
@@ -266,8 +265,7 @@ OPTIONS: Mapping[str, Option] = MappingProxyType(
                 LazyMessage("Limit per day"),
                 LazyMessage("The most that can be paid out in any 24 hours, in the account's first currency."),
                 rule=_AN_AMOUNT,
-                form=Form.DECIMAL,
-                read=readers.amount,
+                form=Form.AMOUNT,
                 may_be_empty=True,
             ),
             Option(

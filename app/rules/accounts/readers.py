@@ -8,11 +8,12 @@ from enum import StrEnum
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from app.i18n.currencies import read_amount_in
 from app.rules.origins import origin_of
 from app.rules.requests.description import check_attribute, check_template
 from gateway_client.errors import InvalidRequestError
 from gateway_client.hosts import safe_base_url
-from integration_base.amounts import CENT, LARGEST, NotAnAmountError, read_amount
+from integration_base.amounts import CENT, NotAnAmountError, is_amount, read_amount
 from integration_base.outbound import is_private
 
 LONGEST_NAME = 100
@@ -74,15 +75,15 @@ def hour(text: str) -> int:
     return int(text)
 
 
-def amount(text: str) -> Decimal:
-    """Parse an amount of money above zero."""
+def amount(text: str, currency: str) -> Decimal:
+    """Parse an amount of money above zero, with the decimals of its currency, of which the gateway takes two."""
     try:
-        read = read_amount(text).quantize(CENT)
+        read = read_amount_in(currency, text)
     except NotAnAmountError:
         read = Decimal(0)
-    if not 0 < read <= LARGEST:
+    if not is_amount(read):
         raise ValueError(f"{text!r} is not an amount above zero: write it like 1234.50")
-    return read
+    return read.quantize(CENT)
 
 
 def fee_percent(text: str) -> Decimal:

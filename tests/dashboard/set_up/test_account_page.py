@@ -294,6 +294,24 @@ async def test_numbers_are_written_as_the_pages_language_writes_them(
     assert "66,70" in answer.json()["detail"]["fields"]["seller.1.share"]
 
 
+@one_database
+@pytest.mark.parametrize(
+    ("currencies", "typed", "limit"), [("KWD\nUAH", "10.250", "10.25"), ("JPY", "50,000", "50000")]
+)
+async def test_limits_of_payouts_are_typed_in_the_decimals_of_their_currency(
+    staff_client: StaffClient, account: MerchantAccount, *, currencies: str, typed: str, limit: str
+) -> None:
+    path = f"/set-up/accounts/{account.id}"
+    form = SAME | {"currencies": currencies, "payout_most": typed}
+    answer = await staff_client.do(f"{path}/options", **form)
+    assert answer.status_code == 200, answer.text
+    assert (await row(staff_client, account)).payout_most == Decimal(limit)
+    page = (await staff_client.see(path)).text
+    [shown] = re.findall('name="payout_most"[^>]* value="([^"]+)" inputmode="decimal"', page)
+    answer = await staff_client.do(f"{path}/options", **form | {"payout_most": shown})
+    assert (await row(staff_client, account)).payout_most == Decimal(limit)
+
+
 class TestKeys:
     async def test_new_keys_are_tried_out_before_they_are_kept(
         self, staff_client: StaffClient, account: MerchantAccount, pos: PointOfSale

@@ -104,7 +104,7 @@ async def test_a_fee_on_top_of_the_amount_is_proposed_as_the_payers_and_books_wh
 
     account = await shop.services.accounts.find(shop.account.id)
     assert account is not None
-    change = AccountChange(read_options({found.option: found.value}, shop.clock.now))
+    change = AccountChange(read_options({found.option: found.value}, shop.clock.now, "UAH"))
     await change_account(shop.services, account, change, verify=False)
     shop.gateway.will_answer_look_ups(json_reply([payment(shop.order_id, amount="578.04")]))
     await shop.work()

@@ -45,7 +45,7 @@ NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
     ],
 )
 def test_what_can_be_chosen(name: str, text: str, kept: object) -> None:
-    assert read_option(name, text) == kept
+    assert read_option(name, text, "UAH") == kept
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_what_can_be_chosen(name: str, text: str, kept: object) -> None:
 )
 def test_what_cannot_be_chosen(name: str, text: str, words: str) -> None:
     with pytest.raises(OptionsRefusedError) as refused:
-        read_option(name, text)
+        read_option(name, text, "UAH")
     assert list(refused.value.refused) == [name]
     assert words in refused.value.refused[name]
     assert "secret-1" not in str(refused.value)
@@ -104,23 +104,25 @@ def test_what_cannot_be_chosen(name: str, text: str, words: str) -> None:
 
 @pytest.mark.parametrize("name", [each.name for each in OPTIONS.values() if each.may_be_empty])
 def test_an_empty_text_gives_an_option_back(name: str) -> None:
-    assert read_option(name, "  ") is None
+    assert read_option(name, "  ", "UAH") is None
 
 
 def test_what_is_not_named_is_left_as_it_is() -> None:
     assert (
-        read_options({"sector": None, "cancel_older": None, "pci_dss_confirmed": None, "balances_url": None}, NOON)
+        read_options(
+            {"sector": None, "cancel_older": None, "pci_dss_confirmed": None, "balances_url": None}, NOON, "UAH"
+        )
         == {}
     )
-    assert read_options({"cancel_older": False, "merchant_mcc": ""}, NOON) == {
+    assert read_options({"cancel_older": False, "merchant_mcc": ""}, NOON, "UAH") == {
         "cancel_older": False,
         "merchant_mcc": None,
     }
 
 
 def test_the_moment_of_the_pci_dss_confirmation_is_kept() -> None:
-    assert read_options({"pci_dss_confirmed": True}, NOON) == {"pci_dss_confirmed_at": NOON}
-    assert read_options({"pci_dss_confirmed": False}, NOON) == {"pci_dss_confirmed_at": None}
+    assert read_options({"pci_dss_confirmed": True}, NOON, "UAH") == {"pci_dss_confirmed_at": NOON}
+    assert read_options({"pci_dss_confirmed": False}, NOON, "UAH") == {"pci_dss_confirmed_at": None}
 
 
 @given(
@@ -155,20 +157,20 @@ def test_what_a_value_holds_is_never_read_as_a_placeholder() -> None:
 
 
 def test_the_people_who_may_pay_out_are_named_by_their_addresses() -> None:
-    assert read_option("payout_staff", ["Anna@Shop.Example.com"]) == ["anna@shop.example.com"]
+    assert read_option("payout_staff", ["Anna@Shop.Example.com"], "UAH") == ["anna@shop.example.com"]
     for text in ("anna", "anna@shop@example.com", "anna@shop.\u200bexample.com"):
         with pytest.raises(OptionsRefusedError, match="not an e-mail address"):
-            read_option("payout_staff", [text])
+            read_option("payout_staff", [text], "UAH")
 
 
 def test_several_values_are_each_kept_once() -> None:
-    assert read_option("currencies", ["uah", " EUR", "UAH"]) == ["UAH", "EUR"]
-    assert read_option("storefront_origins", ["HTTPS://Shop.Example.com:443/"]) == ["https://shop.example.com"]
+    assert read_option("currencies", ["uah", " EUR", "UAH"], "UAH") == ["UAH", "EUR"]
+    assert read_option("storefront_origins", ["HTTPS://Shop.Example.com:443/"], "UAH") == ["https://shop.example.com"]
     with pytest.raises(OptionsRefusedError, match="more than an origin"):
-        read_option("storefront_origins", ["https://shop.example.com", "https://shop.example.com/uk"])
+        read_option("storefront_origins", ["https://shop.example.com", "https://shop.example.com/uk"], "UAH")
     for text in ("https://*.example.com", "https://a.example,https://b.example", "https://shop.example.com;"):
         with pytest.raises(OptionsRefusedError, match="is not an origin"):
-            read_option("storefront_origins", [text])
+            read_option("storefront_origins", [text], "UAH")
 
 
 @pytest.mark.parametrize(
@@ -188,31 +190,31 @@ def test_several_values_are_each_kept_once() -> None:
 )
 def test_an_attribute_that_the_gateway_would_not_take_is_refused_when_it_is_chosen(line: str, words: str) -> None:
     with pytest.raises(OptionsRefusedError) as refused:
-        read_option("attributes", ["доставка={metadata.delivery}", line])
+        read_option("attributes", ["доставка={metadata.delivery}", line], "UAH")
     assert words in refused.value.refused["attributes"]
 
 
 def test_attributes_are_at_most_twenty_and_can_be_removed() -> None:
     twenty = [f"key {number}={{order}}" for number in range(20)]
-    assert read_option("attributes", twenty) == twenty
-    assert read_option("attributes", [""]) == []
+    assert read_option("attributes", twenty, "UAH") == twenty
+    assert read_option("attributes", [""], "UAH") == []
     with pytest.raises(OptionsRefusedError, match="at most 20"):
-        read_option("attributes", [*twenty, "one more={order}"])
+        read_option("attributes", [*twenty, "one more={order}"], "UAH")
 
 
 def test_orders_of_another_shop_are_told_by_something_of_their_ids() -> None:
     """Otherwise no notification of an unknown order would be for staff any more."""
-    assert read_option("other_orders", ["woo-*", "A" * 32]) == ["woo-*", "A" * 32]
+    assert read_option("other_orders", ["woo-*", "A" * 32], "UAH") == ["woo-*", "A" * 32]
     for text in ("*", "* *", "A" * 33, "woo\n*"):
         with pytest.raises(OptionsRefusedError, match="does not stand for order ids"):
-            read_option("other_orders", [text])
+            read_option("other_orders", [text], "UAH")
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "1.5", "", "١", "31622401", "1" * 20])
 def test_a_time_to_pay_is_a_number_of_seconds(text: str) -> None:
-    assert read_option("order_timeout", "31622400") == 31_622_400
+    assert read_option("order_timeout", "31622400", "UAH") == 31_622_400
     with pytest.raises(OptionsRefusedError):
-        read_option("order_timeout", text)
+        read_option("order_timeout", text, "UAH")
 
 
 def test_each_option_that_can_be_refused_says_what_it_can_be() -> None:
@@ -229,3 +231,27 @@ def test_white_space_around_the_gateways_address_and_scheme_word_is_dropped(spac
     plain = resolve_endpoint(None, "https://gateway.example.com", "GW")
     assert resolve_endpoint(None, f"https://gateway.example.com/{space}", f"{space}GW{space}") == plain
     assert resolve_endpoint(f"tranzzo{space}", None, space) == resolve_endpoint("tranzzo", None, None)
+
+
+@pytest.mark.parametrize(
+    ("currency", "text", "limit"),
+    [
+        ("KWD", "10.250", "10.25"),
+        ("KWD", "1 234,500", "1234.50"),
+        ("JPY", "50,000", "50000.00"),
+        ("UAH", "1 234,5", "1234.50"),
+    ],
+)
+def test_limits_are_typed_in_the_decimals_of_the_first_currency(currency: str, text: str, limit: str) -> None:
+    assert str(read_options({"payout_most": text}, NOON, currency)["payout_most"]) == limit
+    given = {"payout_most": text, "currencies": [currency.lower(), "EUR"]}
+    assert str(read_options(given, NOON, "USD")["payout_most"]) == limit
+
+
+@pytest.mark.parametrize(
+    ("currency", "text"), [("KWD", "10.255"), ("KWD", "0.000"), ("UAH", "10.250"), ("UAH", "50,000"), ("UAH", "-5")]
+)
+def test_limits_are_amounts_that_can_be_paid_out(currency: str, text: str) -> None:
+    with pytest.raises(OptionsRefusedError) as refused:
+        read_options({"payout_most_a_day": text, "currencies": ["nonsense"]}, NOON, currency)
+    assert list(refused.value.refused) == ["payout_most_a_day", "currencies"]

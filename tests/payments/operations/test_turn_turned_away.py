@@ -17,8 +17,8 @@ from tests.payments.shop import Shop
 
 def busy(pause: str | None = None) -> Behaviour:
     """Return the answer of a gateway that gets too many requests."""
-    headers = {} if pause is None else {"Retry-After": pause}
-    return json_reply({"message": "Too many requests", "args": {"code": "P-429"}}, 429, **headers)
+    refusal = {"message": "Too many requests", "args": {"code": "P-429"}}
+    return json_reply(refusal, 429) if pause is None else json_reply(refusal, 429, retry_after=pause)
 
 
 @pytest.fixture

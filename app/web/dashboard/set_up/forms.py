@@ -1,7 +1,7 @@
 """Parses the forms of an account into the arguments of the functions that store accounts. Pure."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -11,8 +11,16 @@ from app.flows.accounts.gateway_endpoint import GatewayEndpoint, check_point_of_
 from app.i18n.messages import LazyMessage, gettext_noop
 from app.rules.accounts.dialect_options import DIALECT_OPTIONS
 from app.rules.accounts.option import Form, Option
-from app.rules.accounts.option_values import OptionInput, OptionsRefusedError, read_all, read_option, read_options
-from app.rules.accounts.options import OPTIONS
+from app.rules.accounts.option_values import (
+    OptionInput,
+    OptionsRefusedError,
+    first_currency,
+    read_all,
+    read_option,
+    read_options,
+)
+from app.rules.accounts.options import DEFAULT_CURRENCIES, OPTIONS
+from app.rules.requests.payout import currency_of
 from app.services import Services
 from app.store.accounts import AccountKeys, NewAccount
 from app.store.tables import MerchantAccount
@@ -145,12 +153,14 @@ def changed_options(account: MerchantAccount, form: FormFields, services: Servic
     given = {
         name: _read_value(OPTIONS[name], form) for _, names in GROUPS for name in names if is_changed_in(form, name)
     }
-    changed = read_all(*(partial(_is_changed, account, services, name, value) for name, value in given.items()))
+    currency = first_currency(given, currency_of(account))
+    reads = {name: partial(read_option, name, value, currency) for name, value in given.items()}
+    changed = read_all(*(partial(_is_changed, account, services, name, read) for name, read in reads.items()))
     return {name: value for (name, value), differs in zip(given.items(), changed, strict=True) if differs}
 
 
-def _is_changed(account: MerchantAccount, services: Services, name: str, given: OptionInput) -> bool:
-    value = read_option(name, given)
+def _is_changed(account: MerchantAccount, services: Services, name: str, read: Callable[[], object]) -> bool:
+    value = read()
     if value == OPTIONS[name].value_in(account):
         return False  # a private address that the operator has set stays
     require_public_addresses(services, {name: value})
@@ -160,7 +170,7 @@ def _is_changed(account: MerchantAccount, services: Services, name: str, given: 
 def read_new_account(form: FormFields, services: Services, installation_id: int) -> NewAccount:
     """Return the account that the form of a new one describes. Raises OptionsRefusedError."""
     pos_id, keys = text_of(form, "pos_id"), AccountKeys(**{name: text_of(form, name) for name in KEYS})
-    options = partial(read_options, _new_account_options(form), services.now())
+    options = partial(read_options, _new_account_options(form), services.now(), DEFAULT_CURRENCIES[0])
     endpoint = partial(_read_public_endpoint, form, services)
     # Validate all of them first, so that all errors are reported at once.
     read_all(options, endpoint, partial(check_point_of_sale, pos_id, keys), partial(_check_kind, form))

@@ -15,6 +15,7 @@ from app.flows.reconciliation.run import schedule_comparison
 from app.i18n.messages import Joined, LazyMessage, gettext_noop
 from app.rules.accounts.option_values import read_options
 from app.rules.accounts.options import OPTIONS
+from app.rules.requests.payout import currency_of
 from app.rules.split.rules import RulesError, SplitRules, parse_rules
 from app.services import Services
 from app.store.accounts import ChangedMeanwhileError
@@ -144,7 +145,7 @@ class OneAccountParts:
         account, fields = await self.find_account(staff, account_id), await _read_fields(request)
         given = {name: text_of(fields, name) or None for name in PROPOSED_OPTIONS}
         with refusals_as_http_errors(staff):
-            columns = read_options(given, self._services.now())
+            columns = read_options(given, self._services.now(), currency_of(account))
         return await self._change(staff, account, AccountChange(columns))
 
     async def _compare(self, account_id: str, staff: AnyStaff) -> HTMLResponse:
@@ -156,7 +157,8 @@ class OneAccountParts:
     async def _set_options(self, request: Request, account_id: str, staff: AnyStaff) -> HTMLResponse:
         account, fields = await self.find_account(staff, account_id), await _read_fields(request)
         with refusals_as_http_errors(staff):
-            columns = read_options(changed_options(account, fields, self._services), self._services.now())
+            changed = changed_options(account, fields, self._services)
+            columns = read_options(changed, self._services.now(), currency_of(account))
         change = AccountChange(columns)
         if changes_address(account, change):
             change = AccountChange(columns, keys=typed_keys(fields))
