@@ -6,9 +6,10 @@ from datetime import datetime, timedelta
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import Kind, State
 from app.i18n.messages import LazyMessage, Verbatim, gettext_noop
+from app.i18n.translation import translation_for
 from app.rules.apply import conclude
 from app.rules.decision_context import DecisionContext, raise_problem
-from app.rules.details import Details
+from app.rules.details import Details, update_details
 from app.rules.issues import Issue, IssueCode
 from app.rules.page_cancellation import is_retried_until_confirmed, postpone_closing
 from app.rules.problems import ADDRESS, KEYS, has_problem, has_unended_problem
@@ -52,6 +53,11 @@ _REFUNDED_ELSEWHERE = gettext_noop(
     "refunded again."
 )
 _BUSY = gettext_noop("The gateway is busy. Nothing was charged or changed: try again in a minute")
+_BUSY_FOR_LONGER = gettext_noop("The gateway is busy for a while. Nothing was charged or changed: try again later")
+_BUSY_FOR_SHOPPERS = gettext_noop(
+    "The payment service is busy for a while, and nothing was charged. Please try again later."
+)
+_A_MINUTE = timedelta(minutes=1)
 
 
 class KeysNotOpenedError(GatewayError):
@@ -120,13 +126,16 @@ def post_error(
         )
         return
     code = shopper_code_of(error) if operation.kind is Kind.CREATE else None
+    if isinstance(error, RateLimitedError) and error.pause is not None:
+        stated = Details(retry_after=context.now + timedelta(seconds=error.pause))
+        update_details(operation, stated, behind=operation.state.final)
     conclude(
         aggregate,
         operation,
         State.FAILURE,
         context,
         message=_staff_message(error),
-        shopper_message=_shopper_message(code, aggregate.payment.language) if code else "",
+        shopper_message=_shopper_message(error, code, aggregate.payment.language) if code else "",
         status_code=code or _code_of(error),
     )
     if operation.kind is Kind.CREATE and isinstance(error, RefusedError) and is_card_refused(error):
@@ -201,7 +210,13 @@ def _code_of_fields(fields: Set[str]) -> str:
     return AMOUNT_NOT_ACCEPTED if others <= _AMOUNT_FIELDS else STORE_UNAVAILABLE
 
 
-def _shopper_message(code: str, language: str) -> str:
+def _is_busy_for_longer(error: GatewayError) -> bool:
+    return isinstance(error, RateLimitedError) and error.pause is not None and error.pause > _A_MINUTE.total_seconds()
+
+
+def _shopper_message(error: GatewayError, code: str, language: str) -> str:
+    if _is_busy_for_longer(error):
+        return translation_for(language).gettext(_BUSY_FOR_SHOPPERS)
     return status_message(TABLE[code], language) if code in TABLE else shopper_message_of(code, language)
 
 
@@ -221,7 +236,7 @@ def _staff_message(error: GatewayError) -> str:
         case BadCredentialsError():
             return f"{_KEYS_REFUSED}{code}"
         case RateLimitedError():
-            return f"{_BUSY}{code}"
+            return f"{_BUSY_FOR_LONGER if _is_busy_for_longer(error) else _BUSY}{code}"
         case RefusedError(violations=violations) if violations:
             fields = "; ".join(f"{violation.field}: {violation.text}" for violation in violations)
             reason = f"{error.message.rstrip('.')} ({fields})"

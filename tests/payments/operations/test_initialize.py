@@ -1,7 +1,7 @@
 """A shopper begins to pay (laws of money, 1, 2, 4, 8, 11, 14)."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -195,6 +195,20 @@ async def test_a_busy_gateway_has_declined_nothing(shop: Shop) -> None:
     assert (answer.result, error_of(answer)["code"]) == ("CHARGE_FAILURE", "BUSY")
     assert "за хвилину" in error_of(answer)["message"]
     assert "P-429" in (answer.message or "")
+
+
+@pytest.mark.fault("gateway-busy")
+@pytest.mark.parametrize(("pause", "words"), [("60", "за хвилину"), ("600", "пізніше")])
+async def test_a_busy_gateway_that_states_a_pause_is_to_be_tried_again_after_it(
+    shop: Shop, pause: str, words: str
+) -> None:
+    refusal = {"message": "Too many requests", "args": {"code": "P-429"}}
+    shop.gateway.will_answer(json_reply(refusal, 429, retry_after=pause))
+    answer = await shop.begin()
+    error = error_of(answer)
+    assert (error["code"], words in error["message"]) == ("BUSY", True)
+    assert datetime.fromisoformat(error["retryAfter"]) == shop.clock.now + timedelta(seconds=int(pause))
+    assert ("in a minute" in (answer.message or "")) is (pause == "60")
 
 
 @pytest.mark.law(2)
