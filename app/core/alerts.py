@@ -25,7 +25,7 @@ alert                 raised while                                              
 ``UNREADABLE``        the gateway has signed something that we cannot read         acknowledged
 ``UNMATCHED``         the gateway notifies of an order that we do not know         it is found later, or acknowledged
 ``UNKNOWN_ORDERS``    the gateway's books have paid orders that we do not know     acknowledged
-``NOT_COMPARED``      the books could not be compared last night                   they can be
+``NOT_COMPARED``      the books of a night or a gap could not be compared          they can be
 ====================  ===========================================================  ==================================
 """
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import func, or_, text, update
+from sqlalchemy import and_, func, or_, text, update
+from sqlalchemy.orm import aliased
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
@@ -16,6 +17,7 @@ from app.core.alerts import AlertKind
 from app.core.notification import OutcomeCode
 from app.core.vocabulary import EventState
 from app.store.problems import OPEN
+from app.store.reconciliations import OF_A_GAP
 from app.store.tables import (
     Discrepancy,
     DiscrepancyState,
@@ -193,7 +195,10 @@ async def mark_unknown_orders_seen(session: AsyncSession, account_ids: Collectio
 
 
 def failed_comparisons(account_ids: Collection[str]) -> Any:
-    """Return the query of each account's last nightly comparison that has ended, where it has failed."""
+    """Return the query of each account's last nightly comparison that has ended, where it has failed.
+
+    And of the comparisons of gaps that have failed, until a nightly one has covered them.
+    """
     newest = (
         select(func.max(ReconciliationRun.id))
         .where(
@@ -203,13 +208,26 @@ def failed_comparisons(account_ids: Collection[str]) -> Any:
         )
         .group_by(col(ReconciliationRun.account_id))
     )
+    nightly = col(ReconciliationRun.id).in_(newest)
+    theirs = col(ReconciliationRun.account_id).in_(account_ids)
     return select(ReconciliationRun).where(
-        col(ReconciliationRun.id).in_(newest), ReconciliationRun.state == RunState.FAILED
+        theirs, ReconciliationRun.state == RunState.FAILED, or_(nightly, _of_uncovered_gap())
     )
 
 
+def _of_uncovered_gap() -> Any:
+    """Return the condition for comparisons of gaps whose time no nightly comparison has covered."""
+    nightly = aliased(ReconciliationRun)
+    covered = (
+        select(func.max(nightly.covered_until))
+        .where(col(nightly.account_id) == col(ReconciliationRun.account_id), col(nightly.chosen).is_(False))
+        .scalar_subquery()
+    )
+    return and_(OF_A_GAP, or_(covered.is_(None), covered < col(ReconciliationRun.ends_at)))
+
+
 async def count_failed_comparisons(session: AsyncSession) -> int:
-    """Return the number of accounts, of all stores, whose last nightly comparison that has ended has failed."""
+    """Return the number of accounts, of all stores, of which a comparison has failed (``failed_comparisons``)."""
     last_state = (
         select(ReconciliationRun.state)
         .where(
@@ -221,7 +239,9 @@ async def count_failed_comparisons(session: AsyncSession) -> int:
         .limit(1)
         .scalar_subquery()
     )
-    query = select(func.count()).select_from(MerchantAccount).where(last_state == RunState.FAILED)
+    gaps = select(ReconciliationRun.account_id).where(ReconciliationRun.state == RunState.FAILED, _of_uncovered_gap())
+    has_failed = or_(last_state == RunState.FAILED, col(MerchantAccount.id).in_(gaps))
+    query = select(func.count()).select_from(MerchantAccount).where(has_failed)
     return (await session.exec(query)).one()
 
 

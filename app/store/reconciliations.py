@@ -44,6 +44,12 @@ RECONCILIATIONS = JobQueue(
 _ENDED = (RunState.DONE, RunState.FAILED)
 _NOT_BEGUN = and_(col(ReconciliationRun.state) == RunState.RUNNING, col(ReconciliationRun.started_at).is_(None))
 
+OF_A_GAP = and_(
+    col(ReconciliationRun.chosen),
+    col(ReconciliationRun.ends_at) >= col(ReconciliationRun.created_at),  # what people choose ends before
+)
+"""The condition for comparisons of a time in which nobody received notifications."""
+
 SETTLING_TIME = timedelta(minutes=15)
 """How long a notification may take: nightly comparisons leave newer payments to the next night."""
 
@@ -71,6 +77,11 @@ def next_time(hour: int, now: datetime) -> datetime:
     """Return the next time, after ``now``, at which it is that hour in UTC."""
     today = now.replace(hour=hour, minute=0, second=0, microsecond=0)
     return today if today > now else today + timedelta(days=1)
+
+
+def planned_time(account: MerchantAccount, run: ReconciliationRun) -> datetime:
+    """Return when a planned comparison begins: its owner may have chosen another hour since it was planned."""
+    return next_time(account.reconcile_at, run.created_at)
 
 
 async def lock_comparisons(session: AsyncSession, account_id: str) -> None:
@@ -103,14 +114,15 @@ async def compare_gap(session: AsyncSession, since: datetime, now: datetime) -> 
     """Let a worker compare now what every account has had since that moment, when notifications last arrived.
 
     What happened shortly before may have been notified after it. After another gap within ``GAP_INTERVAL`` it is
-    compared once that is over, with the gaps that follow until then. Returns the number of accounts.
+    compared once that is over, with the gaps that follow until then. What an overdue nightly comparison will read is
+    left to it. Returns the number of accounts.
     """
-    planned = select(ReconciliationRun.account_id).where(ReconciliationRun.state == RunState.PLANNED)
-    accounts = (await session.exec(select(MerchantAccount).where(col(MerchantAccount.id).in_(planned)))).all()
     last_runs = await _last_gap_runs(session, now)
     count = 0
-    for account in accounts:
+    for account, nightly in await _planned_runs(session):
         start = max(since - SETTLING_TIME, account.created_at, now - FIRST_RUN_REACH)
+        if planned_time(account, nightly) <= now:
+            start = max(start, now - SETTLING_TIME)
         if start >= now:
             continue
         count += 1
@@ -135,11 +147,18 @@ async def compare_gap(session: AsyncSession, since: datetime, now: datetime) -> 
     return count
 
 
+async def _planned_runs(session: AsyncSession) -> Sequence[tuple[MerchantAccount, ReconciliationRun]]:
+    """Return all accounts, each with its planned nightly comparison."""
+    query = select(MerchantAccount, ReconciliationRun).where(
+        ReconciliationRun.account_id == MerchantAccount.id, ReconciliationRun.state == RunState.PLANNED
+    )
+    return (await session.exec(query)).all()
+
+
 async def _last_gap_runs(session: AsyncSession, now: datetime) -> dict[str, ReconciliationRun]:
     """Return the last comparison of a gap, by account, where it was recent or has not begun."""
     query = select(ReconciliationRun).where(
-        col(ReconciliationRun.chosen),
-        col(ReconciliationRun.ends_at) >= col(ReconciliationRun.created_at),  # what people choose ends before
+        OF_A_GAP,
         or_(col(ReconciliationRun.created_at) > now - GAP_INTERVAL, _NOT_BEGUN),
     )
     return {run.account_id: run for run in (await session.exec(query.order_by(col(ReconciliationRun.id)))).all()}

@@ -7,8 +7,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from sqlmodel import col, select
+from sqlmodel import col, select, update
 
+from app.store.attention import count_failed_comparisons, failed_comparisons
 from app.store.database import Database, is_sqlite
 from app.store.processes import (
     SILENT_AFTER,
@@ -35,6 +36,15 @@ pytestmark = pytest.mark.law(13)
 WEB = RunningProcess("1.0", serves=True, works=True, id="web")
 WORKER = RunningProcess("1.0", serves=False, works=True, id="worker")
 LATER = NOON + SILENT_AFTER + timedelta(seconds=1)
+
+
+@pytest.fixture(autouse=True)
+async def night(database: Database, account: MerchantAccount) -> None:
+    """No night comes in these stories, though days pass: its comparison would read some of the gap."""
+    far = account.created_at + 10 * FIRST_RUN_REACH
+    planned = update(ReconciliationRun).where(col(ReconciliationRun.state) == RunState.PLANNED)
+    async with database.transaction() as session:
+        await session.exec(planned.values(created_at=far, due_at=far))
 
 
 async def beat(database: Database, process: RunningProcess, at: datetime) -> datetime | None:
@@ -233,3 +243,65 @@ async def test_a_gap_that_began_before_one_that_waits_is_compared_with_it(
         await compare_gap(session, begun - timedelta(days=1), third)
     waiting = (await compared(database))[-1]
     assert (waiting.starts_at, waiting.ends_at) == (begun - timedelta(days=1) - SETTLING_TIME, third)
+
+
+async def not_compared(database: Database, account: MerchantAccount) -> list[datetime | None]:
+    """Return the beginnings of the comparisons that an alert is about; operators see as many accounts."""
+    async with database.transaction() as session:
+        runs = (await session.exec(failed_comparisons([account.id]))).all()
+        assert await count_failed_comparisons(session) == bool(runs)
+        return sorted(run.starts_at for run in runs)
+
+
+async def test_a_gap_that_could_not_be_compared_is_an_alert_until_a_night_has_covered_it(
+    database: Database, account: MerchantAccount
+) -> None:
+    begun = account.created_at + timedelta(days=3)
+    back, ended = begun + timedelta(hours=2), begun + timedelta(hours=8)
+    await beat(database, WEB, begun)
+    await beat(database, replace(WEB, id="next"), back)
+    [gap] = await compared(database)
+    assert await not_compared(database, account) == []
+    async with database.transaction() as session:
+        await update_run(session, gap.id or 0, state=RunState.FAILED, due_at=None, finished_at=ended)
+    assert await not_compared(database, account) == [gap.starts_at]
+    own: dict[str, Any] = {"installation_id": account.installation_id, "account_id": account.id, "created_at": ended}
+    for chosen, covered, is_open in [(False, begun, True), (True, ended, True), (False, back, False)]:
+        run = ReconciliationRun(**own, chosen=chosen, state=RunState.DONE, covered_until=covered, ends_at=covered)
+        async with database.transaction() as session:
+            session.add(run)
+        assert bool(await not_compared(database, account)) is is_open, (chosen, covered)
+
+
+async def test_a_period_that_a_person_chose_is_no_alert_when_it_fails(
+    database: Database, account: MerchantAccount
+) -> None:
+    """Whoever chose it has read why."""
+    run = ReconciliationRun(
+        installation_id=account.installation_id, account_id=account.id, chosen=True, state=RunState.FAILED,
+        starts_at=NOON, ends_at=NOON, created_at=NOON + timedelta(seconds=1), finished_at=NOON,
+    )  # fmt: skip
+    async with database.transaction() as session:
+        session.add(run)
+    assert await not_compared(database, account) == []
+
+
+@pytest.mark.parametrize(
+    ("hours", "hour", "is_overdue"), [(20, 2, True), (20, 9, False), (4, 2, False)], ids=["overdue", "moved", "later"]
+)
+async def test_what_the_overdue_comparison_of_the_night_reads_is_not_read_twice(
+    database: Database, account: MerchantAccount, *, hours: int, hour: int, is_overdue: bool
+) -> None:
+    """It begins now as well; if the owner has chosen a later hour meanwhile, it waits for that."""
+    begun = NOON + timedelta(days=30)
+    async with database.transaction() as session:
+        row = await session.get_one(MerchantAccount, account.id)
+        row.reconcile_at = hour
+        planned = await session.exec(select(ReconciliationRun).where(ReconciliationRun.state == RunState.PLANNED))
+        [night] = planned.all()
+        night.created_at, night.due_at = begun, begun.replace(hour=2) + timedelta(days=1)
+    await beat(database, WEB, begun)
+    back = begun + timedelta(hours=hours)
+    await beat(database, replace(WEB, id="next"), back)
+    [run] = await compared(database)
+    assert (run.starts_at, run.ends_at) == ((back if is_overdue else begun) - SETTLING_TIME, back)

@@ -1,7 +1,7 @@
 """What needs a person is there as long as it does, once for each cause and account, and only for that store."""
 
-from datetime import datetime
-from typing import Never
+from datetime import datetime, timedelta
+from typing import Any, Never
 
 import pytest
 
@@ -19,7 +19,7 @@ from app.reports.alerts.texts import ALERT_TEXTS, command_for
 from app.rules.issues import Issue, IssueCode
 from app.rules.problems import KEYS, cause_of_mismatch
 from app.store.presence import CHECK_INTERVAL
-from app.store.tables import Notification
+from app.store.tables import Notification, ReconciliationRun, RunState
 from app.store.vault import KEY_BYTES, Vault
 from integration_base_tests.loopback import HangUp
 from saleor_app_sdk.errors import SaleorUnreachableError
@@ -266,6 +266,21 @@ async def test_what_could_not_be_digested_is_told_only_when_it_lasts(shop: Shop)
     assert await items(shop) == []
     shop.clock.now += PATIENCE
     assert await subjects(shop) == [(AlertKind.FAILED, 1)]
+
+
+@pytest.mark.law(13)
+async def test_a_night_and_gaps_that_could_not_be_compared_are_one_alert(shop: Shop) -> None:
+    now = shop.clock.now
+    own: dict[str, Any] = {
+        "installation_id": shop.installation.id, "account_id": shop.account.id, "state": RunState.FAILED,
+        "created_at": now, "ends_at": now, "finished_at": now,
+    }  # fmt: skip
+    async with shop.services.database.transaction() as session:
+        for days, chosen in [(1, True), (3, False), (2, True)]:
+            session.add(ReconciliationRun(**own, chosen=chosen, starts_at=now - timedelta(days=days)))
+            await session.flush()
+    [alert] = await items(shop)
+    assert (alert.what, alert.account, alert.since) == (AlertKind.NOT_COMPARED, "Main", now - timedelta(days=3))
 
 
 async def test_the_store_next_door_has_worries_of_its_own(shop: Shop) -> None:

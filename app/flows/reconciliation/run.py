@@ -34,8 +34,8 @@ from app.store.reconciliations import (
     covered_until,
     extend_claim,
     is_being_compared,
-    next_time,
     plan_run,
+    planned_time,
     update_run,
 )
 from app.store.tables import DiscrepancyState, MerchantAccount, ReconciliationRun, RunState
@@ -203,9 +203,8 @@ async def _start_if_due(services: Services, run: ReconciliationRun, account: Mer
     """Start a planned comparison; postpone it and return False if its owner has since chosen another hour."""
     now = services.now()
     columns: dict[str, object]
-    chosen = next_time(account.reconcile_at, now - timedelta(days=1))  # the last occurrence of that hour
-    planned_for = next_time(account.reconcile_at, run.created_at)
-    if chosen < planned_for:
+    planned_for = planned_time(account, run)
+    if planned_for > now:
         columns = {"due_at": planned_for}
     else:
         run.state, run.started_at = RunState.RUNNING, now

@@ -55,7 +55,7 @@ class Waiting:
 class Backlog:
     """Open operations by state, due jobs by queue, pending events, unprocessed notifications, and problems by kind.
 
-    ``failed_comparisons``: accounts whose last nightly comparison failed. ``closed_channels``: channels in which
+    ``failed_comparisons``: accounts of which a comparison failed. ``closed_channels``: channels in which
     shoppers are turned away and none gets through.
     """
 
@@ -202,7 +202,7 @@ def _metrics(backlog: Backlog | None) -> Iterable[Metric]:
     yield problems
     yield GaugeMetricFamily(
         "saleor_gateway_comparisons_failed",
-        "Merchant accounts whose last nightly comparison with the gateway's records has failed",
+        "Merchant accounts of which a comparison with the gateway's records has failed",
         value=backlog.failed_comparisons,
     )
     yield GaugeMetricFamily(

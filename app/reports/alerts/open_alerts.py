@@ -141,7 +141,9 @@ def _unknown_order_alerts(orders: Iterable[UnknownOrders], accounts: dict[str, s
 
 
 def _not_compared_alerts(failed: Iterable[ReconciliationRun], accounts: dict[str, str]) -> Iterable[Alert]:
-    for run in failed:
+    """Yield an alert for each account: of several comparisons, for the one that has covered least."""
+    latest_first = sorted(failed, key=lambda run: run.covered_until or run.starts_at or run.created_at, reverse=True)
+    for run in {run.account_id: run for run in latest_first}.values():
         why = None if run.failure is None else stored_message(run.failure)
         since = run.covered_until or run.starts_at
         yield Alert(AlertKind.NOT_COMPARED, run.account_id, accounts[run.account_id], since=since, detail=why)
