@@ -185,7 +185,7 @@ def record_call(world: World, attempt: Attempt, call: Call) -> None:
     operation = aggregate.operation_by_id(call.operation_id)
     context = context_at(world, answering=None if call.request is None else call.operation_id)
     is_creation = operation.kind is Kind.CREATE and not isinstance(result, GatewayError)
-    returned = CallReturned(call.operation_id, result, context)
+    returned = CallReturned(call.operation_id, result, context, waited=call.request is None)
     _record_of_attempt(world, attempt, returned, _aggregates(world) if is_creation else [aggregate])
     if call.request is None:
         return

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from app.core.vocabulary import Flow, Kind, Mode, State
-from gateway_client.errors import NotFoundError, OutcomeUnknownError, RefusedError
+from gateway_client.errors import NotFoundError, OutcomeUnknownError, RateLimitedError, RefusedError
 from gateway_client.models import Checkout
 from saleor_app_sdk.errors import SaleorRefusedError, SaleorUnreachableError
 from saleor_app_sdk.reports import ReportOutcome
@@ -120,6 +120,7 @@ def _calls(attempt: Attempt, move: _Make) -> Iterator[Move]:
                 yield move(
                     f"the gateway declines: {what}", partial(_execute, place=place, status="failure"), wish="decline"
                 )
+            yield move(f"the gateway takes no calls now: {what}", partial(_turn_away, place=place), wish="busy")
             yield move(f"the call is lost: {what}", partial(_lose, place=place), fault=Fault.CALL_LOST)
         else:
             yield move(f"the gateway's answer arrives: {what}", partial(_finish, place=place), fair=True)
@@ -166,6 +167,11 @@ def _finish(world: World, attempt: Attempt, *, place: int) -> None:
 
 def _lose(world: World, attempt: Attempt, *, place: int) -> None:
     attempt.calls[place].result = OutcomeUnknownError("no answer")
+    app_side.record_call(world, attempt, attempt.calls[place])
+
+
+def _turn_away(world: World, attempt: Attempt, *, place: int) -> None:
+    attempt.calls[place].result = RateLimitedError("too many requests", pause=600.0)
     app_side.record_call(world, attempt, attempt.calls[place])
 
 

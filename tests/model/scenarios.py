@@ -51,6 +51,7 @@ SCENARIOS = (
     Scenario("two cards on one page", Flow.CHARGE, _wishes(decline=1, second_card=1, come_back=1), before=("begin",)),
     Scenario("the bank takes its time", Flow.CHARGE, _wishes(pending=1, decline=1, come_back=1), before=("begin",)),
     Scenario("two refunds", Flow.CHARGE, _wishes(refund_part=2, pending=1), before=_PAID),
+    Scenario("the second refund is turned away", Flow.CHARGE, _wishes(refund_part=2, busy=1), before=_PAID),
     Scenario("refunds here and in the portal", Flow.CHARGE, _wishes(refund_part=1, portal_refund=1), before=_PAID),
     Scenario("a dispute turns", Flow.CHARGE, _wishes(dispute=1, decide=1, decide_again=2), before=_PAID),
     Scenario("disputed and refunded", Flow.CHARGE, _wishes(dispute=1, decide=1, refund_part=1), before=_PAID),
