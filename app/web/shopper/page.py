@@ -43,6 +43,14 @@ _SENTENCES = {
         LazyMessage("Amount reserved"),
         LazyMessage("The amount is on hold on your card. The shop will charge it when it confirms your order."),
     ),
+    PaymentState.RELEASED: Sentence(
+        LazyMessage("No longer reserved"),
+        LazyMessage("The shop has released the amount and charged nothing. Your bank may show it for a few more days."),
+    ),
+    PaymentState.REFUNDED: Sentence(
+        LazyMessage("Payment refunded"),
+        LazyMessage("The shop has refunded the payment. It can take a few days until your bank shows the money."),
+    ),
     PaymentState.WAITING: Sentence(
         LazyMessage("Checking your payment"),
         LazyMessage("This usually takes a few seconds. The page updates automatically."),
@@ -252,7 +260,7 @@ def _note(state: PaymentState, shop: str | None) -> LazyMessage | None:
         return _ON_THE_WAY if shop else _MAY_CLOSE
     if state in {PaymentState.FAILED, PaymentState.EXPIRED}:
         return how_to_pay_note(shop)
-    return None
+    return None if state.is_open or shop else _MAY_CLOSE
 
 
 def _onward(state: PaymentState, shop: str | None, polls: int) -> Onward | None:

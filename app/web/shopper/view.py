@@ -11,6 +11,8 @@ class PaymentState(StrEnum):
 
     PAID = "paid"
     AUTHORISED = "authorised"  # reserved on the card, not yet captured
+    RELEASED = "released"  # was reserved, and nothing of it is charged
+    REFUNDED = "refunded"  # everything that was charged
     WAITING = "waiting"  # the gateway is processing the payment, or the shopper has not paid yet
     FAILED = "failed"
     EXPIRED = "expired"  # the time to pay ran out, or the payment was cancelled before it was paid

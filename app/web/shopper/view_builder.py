@@ -11,7 +11,7 @@ from app.core.vocabulary import Flow, Mode, State
 from app.i18n.messages import LazyMessage
 from app.i18n.translation import translation_for
 from app.reports.order_payments import can_be_paid
-from app.rules.balance import balance
+from app.rules.balance import Balance, balance
 from app.rules.refusal import english_shopper_message
 from app.rules.status_messages import english_status_message
 from app.services import Services
@@ -55,6 +55,7 @@ def build_view(
     ``return_url`` is the storefront's address to which the shopper returns.
     """
     payment, create, account = aggregate.payment, aggregate.create, account_of(aggregate.payment)
+    standing = balance(payment.flow, aggregate.operations)
     payable = can_be_paid(aggregate, now)
     is_over = payment.expires_at is not None and now >= payment.expires_at
     is_unpaid = create.state is State.INIT and not payable
@@ -62,7 +63,7 @@ def build_view(
         order_id=payment.order_id,
         state=_payment_state(aggregate),
         language=payment.language,
-        amount=create.amount if create.state is State.SUCCESS else payment.amount,
+        amount=standing.charged or standing.authorized or payment.amount,
         currency=payment.currency,
         return_url=_add_transaction_id(return_url, payment.transaction_id),
         message=_reason(create, payment.language) if create.has_surely_failed else None,
@@ -81,6 +82,8 @@ def _other_attempt(other: PaymentAggregate) -> OtherAttempt | None:
     """Return the shopper's view of another attempt; None if there is nothing to show, or no longer."""
     payment, create, now = other.payment, other.create, balance(other.payment.flow, other.operations)
     state, amount = _payment_state(other), payment.amount
+    if state in {PaymentState.RELEASED, PaymentState.REFUNDED}:
+        return None
     if state is PaymentState.PAID or now.charged:
         state, amount = PaymentState.PAID, now.held - now.reserved
     elif state is PaymentState.AUTHORISED:
@@ -115,13 +118,20 @@ def _payment_state(aggregate: PaymentAggregate) -> PaymentState:
         return PaymentState.UNKNOWN
     match create.state:
         case State.SUCCESS:
-            return PaymentState.PAID if aggregate.payment.flow is Flow.CHARGE else PaymentState.AUTHORISED
+            return _state_of_success(balance(aggregate.payment.flow, aggregate.operations))
         case State.FAILURE:
             return PaymentState.EXPIRED if create.status_code in _UNPAID_CODES else PaymentState.FAILED
         case State.INIT | State.PENDING:
             return PaymentState.WAITING
         case _:
             return PaymentState.UNKNOWN
+
+
+def _state_of_success(now: Balance) -> PaymentState:
+    """Return what has become of a payment that has succeeded: the shop may have acted since."""
+    if now.charged:
+        return PaymentState.REFUNDED if now.refunded >= now.charged else PaymentState.PAID
+    return PaymentState.AUTHORISED if now.reserved else PaymentState.RELEASED
 
 
 def _add_transaction_id(url: str | None, transaction_id: str) -> str | None:
