@@ -15,7 +15,7 @@ from app.rules.decision_context import DecisionContext
 from app.rules.decisions.answer_window import change_reference, events_of
 from app.rules.decisions.placed_order import schedule_order_look_up
 from app.rules.problems import cause_of_refused_event, clear_problem
-from saleor_app_sdk.errors import SaleorError, SaleorNotAuthorisedError
+from saleor_app_sdk.errors import SaleorError, SaleorNotAuthorisedError, SaleorUnreachableError
 from saleor_app_sdk.history import REFUND_IS_PENDING, HistoryEntry
 from saleor_app_sdk.reports import ReportOutcome
 from saleor_app_sdk.responses import EventType
@@ -167,7 +167,13 @@ class HistoryNotRead(Fact[None]):
         longest = _LONGEST_UNAUTHORISED if isinstance(self.error, SaleorNotAuthorisedError) else 5 * _LONGEST_PAUSE
         event = aggregate.event_by_id(self.event_id)
         event.last_error = str(self.error)
-        postpone(event, self.now + min(max(self.now - event.created_at, _FIRST_PAUSE), longest))
+        pause = max(self.now - event.created_at, _FIRST_PAUSE, stated_pause(self.error))
+        postpone(event, self.now + min(pause, longest))
+
+
+def stated_pause(error: SaleorError) -> timedelta:
+    """Return for how long Saleor says that it wants no requests; zero if it does not."""
+    return timedelta(seconds=(isinstance(error, SaleorUnreachableError) and error.pause) or 0)
 
 
 def _check_again_later(aggregate: PaymentAggregate, event: SaleorEvent, now: datetime) -> None:

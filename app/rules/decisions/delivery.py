@@ -9,7 +9,13 @@ from app.core.payment import Operation, PaymentAggregate, SaleorEvent, row_id_of
 from app.core.vocabulary import EventState
 from app.i18n.messages import Money
 from app.rules.decision_context import DecisionContext
-from app.rules.decisions.answer_confirmation import AwaitedAnswer, awaited_answer, mark_delivered, postpone
+from app.rules.decisions.answer_confirmation import (
+    AwaitedAnswer,
+    awaited_answer,
+    mark_delivered,
+    postpone,
+    stated_pause,
+)
 from app.rules.decisions.placed_order import schedule_comparison
 from app.rules.event_queue import (
     has_available_actions,
@@ -131,7 +137,8 @@ def _record_failure(
             supersede(payment, event, now)
         return
     first, longest = _UNAUTHORISED_RETRY_PAUSES if isinstance(error, SaleorNotAuthorisedError) else _RETRY_PAUSES
-    event.next_attempt_at = now + context.schedule.pause(first, event.attempts, longest)
+    pause = context.schedule.pause(first, event.attempts, longest)
+    event.next_attempt_at = now + max(pause, min(stated_pause(error), longest))
 
 
 @dataclass(frozen=True, slots=True)

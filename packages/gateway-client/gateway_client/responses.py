@@ -34,7 +34,7 @@ from gateway_client.models.records import S, UnreadableError, read_record, valid
 from gateway_client.statuses import TABLE, Status, read_status
 from gateway_client.transport import Call, GatewayResponse
 from integration_base import exact_json
-from integration_base.date_header import read_date
+from integration_base.date_header import read_retry_after
 
 _DUPLICATE_CODES = frozenset({"P-409", "4119"})
 _BAD_CREDENTIALS_CODE = re.compile(r"S-40\d")
@@ -44,7 +44,6 @@ _REQUEST_TIMEOUT = 408
 _UNAUTHORISED, _NOT_FOUND, _CONFLICT, _TOO_MANY = 401, 404, 409, 429
 _RECORD_IDS = frozenset({"payment_id", "operation_id"})
 _CODE_MEMBERS = frozenset({"code", "status_code"})
-_MAX_PAUSE = 3600.0
 _MAX_TEXT_BYTES, _LONGEST_TEXT = 16_384, 300
 _NOT_SHOWN = re.compile(r"<(script|style|head)\b.*?(</\1\s*>|\Z)", re.IGNORECASE | re.DOTALL)
 _MARKUP = re.compile(r"<[/!?a-zA-Z][^<>]*>?")
@@ -180,7 +179,7 @@ def _refusal(call: Call, response: GatewayResponse, members: Mapping[str, Any]) 
             Violation(violation.field, _redact(call, response, violation.text))
             for violation in _violations(members.get("args"))
         ),
-        pause=_retry_pause(response.headers) if kind is RateLimitedError else None,
+        pause=read_retry_after(response.headers) if kind is RateLimitedError else None,
         status_code=_status_code(members),
         method=call.method,
         path=call.path,
@@ -254,14 +253,3 @@ def _texts(value: object) -> Iterator[str]:
                 yield from _texts(item)
         case Mapping():
             yield from _texts(value.get("msg"))
-
-
-def _retry_pause(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds to wait, from ``Retry-After`` (seconds, or a date compared with the response's own)."""
-    text = headers.get("Retry-After", "").strip()
-    if text.isascii() and text.isdecimal():
-        return float(min(int(text[:9]), _MAX_PAUSE))
-    until, sent = read_date(text), read_date(headers.get("Date", ""))
-    if until is None or sent is None:
-        return None
-    return min(max((until - sent).total_seconds(), 0.0), _MAX_PAUSE)

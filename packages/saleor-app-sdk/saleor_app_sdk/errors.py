@@ -30,7 +30,13 @@ class SaleorError(Exception):
 
 
 class SaleorUnreachableError(SaleorError):
-    """No usable response from Saleor: connection, timeout, 5xx, or a GraphQL error that its schema does not define."""
+    """No usable response from Saleor: connection, timeout, 5xx, or a GraphQL error that its schema does not define.
+
+    ``pause``: Saleor has no time for requests (429, or 503 with ``Retry-After``), and wants none for so many seconds; 0
+    if it does not say for how long. None: it failed in another way.
+    """
+
+    pause: float | None = None
 
 
 class SaleorRefusedError(SaleorError):

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,20 +21,20 @@ import structlog
 from gql import Client, GraphQLRequest
 from gql.client import AsyncClientSession, ReconnectingAsyncClientSession
 from gql.transport.exceptions import TransportError, TransportQueryError
-from gql.transport.httpx import HTTPXAsyncTransport
 
 from integration_base import telemetry
 from integration_base.connection_failures import REASONS, ConnectionFailure, classify_connection_failure
-from integration_base.exact_json import dumps, loads
-from integration_base.outbound import NO_COMPRESSION, read_at_most
+from integration_base.exact_json import dumps
+from integration_base.outbound import NO_COMPRESSION
 from saleor_app_sdk.aliases import alias, merge_variables, repeat_field
-from saleor_app_sdk.answers import is_graphql_response, read_mutation_result, read_object
+from saleor_app_sdk.answers import read_mutation_result, read_object
 from saleor_app_sdk.batches import RequestBatcher
 from saleor_app_sdk.documents import Documents
 from saleor_app_sdk.errors import SaleorError, SaleorNotAuthorisedError, SaleorRefusedError, SaleorUnreachableError
 from saleor_app_sdk.generic_events import is_query
 from saleor_app_sdk.installation import Installation
 from saleor_app_sdk.reports import EventReport, ReportOutcome
+from saleor_app_sdk.shared_transport import BusyError, SharedTransport
 from saleor_app_sdk.versions import OLDEST_SUPPORTED, Version, parse_version
 
 __all__ = [
@@ -49,7 +48,6 @@ __all__ = [
 ]
 
 DEADLINE = timedelta(seconds=10)
-MAX_RESPONSE_BYTES = 4 * 1024 * 1024  # of one Saleor: its response must not exhaust the memory that all stores share
 _MAX_BATCH = 10  # Saleor takes about 50 ms for a report, one after the other: a batch stays well below the deadline
 
 # Without these an app cannot be installed, nor report; an app may have documents of its own under the same names.
@@ -171,7 +169,9 @@ class SaleorClient:
                 if _separates_errors(error, names):
                     return [_result_for(error, name) for name in names]
             except (TimeoutError, TransportError) as error:
-                if isinstance(error.__cause__, httpx2.ConnectError | httpx2.ConnectTimeout):
+                if isinstance(error, BusyError) or isinstance(
+                    error.__cause__, httpx2.ConnectError | httpx2.ConnectTimeout
+                ):
                     raise _error_for(error) from error
         # One of them may have caused it: sent alone, each gets only its own error.
         return await asyncio.gather(*(self._execute_single(key, item) for item in items), return_exceptions=True)
@@ -240,7 +240,7 @@ class SaleorClient:
     async def _session(self, saleor_api_url: str) -> _Session:
         if saleor_api_url not in self._sessions:
             # gql has a time limit of its own; only the deadline here applies.
-            client = Client(transport=_SharedTransport(saleor_api_url, self._http), execute_timeout=None)
+            client = Client(transport=SharedTransport(saleor_api_url, self._http), execute_timeout=None)
             session: _Session = await client.connect_async()  # type: ignore[no-untyped-call] # gql does not say
             self._sessions[saleor_api_url] = session
         return self._sessions[saleor_api_url]
@@ -294,40 +294,6 @@ class _PreparedRequest(GraphQLRequest):
         return {"query": self._query, "variables": self.variable_values or {}}
 
 
-class _SharedTransport(HTTPXAsyncTransport):
-    """gql's transport over a shared client: one pool and one SSL context for all Saleors."""
-
-    def __init__(self, url: str, http: httpx2.AsyncClient) -> None:
-        super().__init__(url, json_deserialize=partial(loads, any_number=True))
-        self._shared = http
-
-    def _get_json_result(self, response: httpx2.Response) -> Any:
-        """Return the response of Saleor's API. Raises TransportError for JSON that is none."""
-        answer = super()._get_json_result(response)
-        if not is_graphql_response(answer):
-            self._raise_response_error(response, "Not a GraphQL response")
-        return answer
-
-    async def connect(self) -> None:
-        self.client = _SizeLimitedClient(self._shared)  # type: ignore[assignment] # all that gql needs of a client
-
-    async def close(self) -> None:
-        self.client = None
-
-
-class _SizeLimitedClient:
-    """A client that limits the size of a response."""
-
-    def __init__(self, http: httpx2.AsyncClient) -> None:
-        self._http = http
-
-    async def post(self, url: str, **sent: Any) -> httpx2.Response:
-        """Send a request and return the response with its whole body. Raises BodyError and the library's errors."""
-        async with self._http.stream("POST", url, **sent) as response:
-            content = await read_at_most(MAX_RESPONSE_BYTES, response)
-        return httpx2.Response(response.status_code, content=content, request=response.request)
-
-
 def _separates_errors(error: TransportQueryError, names: Sequence[str]) -> bool:
     """Return True for a response with partial data in which each error names the alias that it is about."""
     paths = [problem.get("path") or [None] for problem in error.errors or []]
@@ -354,6 +320,10 @@ def _error_for(error: TimeoutError | TransportError) -> SaleorError:
         return _no_connection(ConnectionFailure.TIMED_OUT, "Saleor did not answer in time")
     if isinstance(error, TransportQueryError):
         return _error_for_graphql(error.errors or [])
+    if isinstance(error, BusyError):
+        busy = SaleorUnreachableError(f"Saleor has too many requests or is being maintained ({error})")
+        busy.pause = error.pause
+        return busy
     cause = error.__cause__ or error
     if isinstance(cause, httpx2.RequestError):
         kind = classify_connection_failure(cause)

@@ -210,3 +210,13 @@ def test_an_event_whose_history_could_not_be_read_says_why_it_waits(aggregate: P
     event = aggregate.events[0]
     assert (event.last_error, event.attempts) == ("Saleor is down", 0)
     assert event.next_attempt_at == NOON + SECOND
+
+
+@pytest.mark.parametrize(("pause", "waits"), [(None, 1), (0.0, 1), (40.0, 40), (3600.0, 300)])
+def test_an_event_waits_as_long_as_saleor_says_before_its_history_is_read_again(
+    aggregate: PaymentAggregate, pause: float | None, waits: int
+) -> None:
+    error = SaleorUnreachableError("too many requests")
+    error.pause = pause
+    HistoryNotRead(1, error, NOON).decide(aggregate)
+    assert aggregate.events[0].next_attempt_at == NOON + waits * SECOND

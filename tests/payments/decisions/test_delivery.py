@@ -7,9 +7,10 @@ import pytest
 
 from app.core.payment import PaymentAggregate, SaleorEvent
 from app.core.vocabulary import EventState, Flow, Kind, State
-from app.rules.decisions.delivery import EventDue, FoundInHistory, ResendRequested, find_ready_event
+from app.rules.decisions.delivery import EventDue, EventReported, FoundInHistory, ResendRequested, find_ready_event
+from saleor_app_sdk.errors import SaleorUnreachableError
 from saleor_app_sdk.responses import EventType
-from tests.payments.aggregates import HUNDRED, NOON, an_aggregate, an_operation
+from tests.payments.aggregates import HUNDRED, NOON, an_aggregate, an_operation, decision_context
 
 
 def event(state: EventState, actions: list[str] | None, row_id: int = 1) -> SaleorEvent:
@@ -99,3 +100,22 @@ def test_note_is_reported_until_a_later_event_has_the_actions(actions: list[str]
     aggregate.events += [note, event(EventState.WAITING, actions, row_id=2)]
     assert (find_ready_event(aggregate, 1) is not None) is is_ready
     assert (EventDue(1, NOON, timedelta(0)).decide(aggregate).event is note) is is_ready
+
+
+@pytest.mark.law(5)
+@pytest.mark.parametrize(
+    ("pause", "attempts", "seconds"),
+    [(None, 1, 1), (0.0, 1, 1), (40.0, 1, 40), (2.0, 5, 16), (3600.0, 1, 300)],
+    ids=["none stated", "for no time", "longer than ours", "shorter than ours", "longer than our longest"],
+)
+def test_a_report_waits_as_long_as_saleor_says_that_it_has_no_time(
+    pause: float | None, attempts: int, seconds: int
+) -> None:
+    error = SaleorUnreachableError("too many requests")
+    error.pause = pause
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
+    waiting = event(EventState.WAITING, None)
+    waiting.attempts = attempts
+    aggregate.events.append(waiting)
+    EventReported(1, error, decision_context()).decide(aggregate)
+    assert (waiting.state, waiting.next_attempt_at) == (EventState.WAITING, NOON + timedelta(seconds=seconds))

@@ -170,6 +170,35 @@ async def test_what_fails_together_is_asked_one_by_one(reporting: Reporting, api
     assert sorted(map(len, api.references())) == [1, 1, 1, 3]
 
 
+@pytest.mark.parametrize("together", [1, 3])
+@pytest.mark.parametrize(
+    ("answer", "pause"),
+    [
+        (Response("<h1>Too many requests</h1>", 429, {"Retry-After": "7"}), 7.0),
+        (Response(status_code=429), 0.0),
+        (Response(status_code=429, headers={"Retry-After": "soon"}), 0.0),
+        (Response("<h1>Back soon</h1>", 503, {"Retry-After": "120"}), 120.0),
+    ],
+    ids=["a limit", "for no time", "for no readable time", "maintenance"],
+)
+async def test_reports_for_which_saleor_has_no_time_are_not_asked_one_by_one(
+    reporting: Reporting, api: Api, together: int, answer: Response, pause: float
+) -> None:
+    """No report is why: one request more for each of them is what a limit of requests does not forgive."""
+    api.says.append(answer)
+    outcomes = await reporting(*"abc"[:together])
+    assert [getattr(each, "pause", None) for each in outcomes] == [pause] * together
+    assert all(isinstance(each, SaleorUnreachableError) for each in outcomes)
+    assert len(api.asked) == 1
+
+
+async def test_saleor_that_fails_otherwise_states_no_pause(reporting: Reporting, api: Api) -> None:
+    api.says.append(Response(status_code=503))
+    [outcome] = await reporting("only")
+    assert isinstance(outcome, SaleorUnreachableError)
+    assert outcome.pause is None
+
+
 async def test_what_saleor_leaves_out_of_its_answer_is_asked_again_later(reporting: Reporting, api: Api) -> None:
     api.says.append(JSONResponse({"data": {"_0": {"alreadyProcessed": False, "errors": []}}}))
     outcomes = await reporting("said", "forgotten")
