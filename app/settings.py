@@ -116,6 +116,11 @@ class Settings(BaseSettings):
         """Return an address of IPv6 without the brackets that it has in a URL."""
         return value.removeprefix("[").removesuffix("]")
 
+    @field_validator("log_format", "log_level", mode="before")
+    @classmethod
+    def _to_lower_case(cls, value: object) -> object:
+        return value.lower() if isinstance(value, str) else value
+
     @field_validator("base_url", "iframe_base_url", "support_url", "privacy_url", "homepage_url")
     @classmethod
     def _check_address(cls, value: str | None) -> str | None:
@@ -126,7 +131,7 @@ class Settings(BaseSettings):
             parts = urlsplit(absolute_url(value))
         except ValueError:
             parts = urlsplit("")
-        if not parts.hostname or parts.query or parts.fragment or not value.isprintable():
+        if not parts.hostname or "?" in value or "#" in value or not value.isprintable():
             raise ValueError("must be an absolute http(s) address, for example https://payments.example.com")
         if parts.username is not None:
             raise ValueError("must have no user and no password: shoppers and staff are led to it")
@@ -190,9 +195,11 @@ class Settings(BaseSettings):
     @field_validator("dashboard_origins")
     @classmethod
     def _check_origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        if value:
-            frame_ancestors_directive(value)
-        return value
+        """Return the origins as browsers write them. What is copied from one's address ends in a slash."""
+        origins = tuple(origin.lower().removesuffix("/") for origin in value)
+        if origins:
+            frame_ancestors_directive(origins)
+        return origins
 
     @property
     def base_path(self) -> str:

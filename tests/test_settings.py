@@ -110,6 +110,8 @@ def test_a_list_may_go_over_several_lines(monkeypatch: pytest.MonkeyPatch) -> No
         "payments.example.com",
         "https://me:secret@payments.example.com",
         "https://@payments.example.com",
+        "https://payments.example.com/?",
+        "https://payments.example.com/#",
     ],
 )
 def test_an_address_that_cannot_be_used_is_refused_in_words(
@@ -129,6 +131,8 @@ def test_an_address_that_cannot_be_used_is_refused_in_words(
         "https://${DOMAIN}",
         "https://<your-domain>/",
         "https://payments.example.com:0",
+        "https://https://payments.example.com",
+        "https://HTTP://payments.example.com",
     ],
 )
 def test_a_host_that_no_server_has_is_refused_in_words(
@@ -155,6 +159,30 @@ def test_an_address_that_is_accepted_is_one_that_the_gateway_client_accepts(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert absolute_url(str(read(monkeypatch, "base_url", address))) == address.rstrip("/")
+
+
+@pytest.mark.parametrize(
+    ("name", "written", "read_as"), [("log_level", "WARNING", "warning"), ("log_format", "Json", "json")]
+)
+def test_word_of_a_setting_may_be_written_in_any_case(
+    name: str, written: str, read_as: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert read(monkeypatch, name, written) == read_as
+
+
+@pytest.mark.parametrize(
+    "origin", ["https://dashboard.example.com/", "HTTPS://Dashboard.example.com", "https://dashboard.EXAMPLE.com/"]
+)
+def test_origin_of_a_dashboard_may_be_copied_from_a_browser(origin: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert read(monkeypatch, "dashboard_origins", origin) == ("https://dashboard.example.com",)
+
+
+@pytest.mark.parametrize("origin", ["https://example.com/dashboard/", "dashboard.example.com", "*"])
+def test_what_is_no_origin_of_a_dashboard_is_refused_with_how_to_write_it(
+    origin: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(SettingsError, match=r"write it like https://dashboard\.example\.com, without a path"):
+        read(monkeypatch, "dashboard_origins", origin)
 
 
 @pytest.mark.parametrize("name", ["host", "metrics_host"])

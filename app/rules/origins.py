@@ -3,6 +3,8 @@
 from unicodedata import category, normalize
 from urllib.parse import urlsplit
 
+_PORTS = {"http": 80, "https": 443}  # by the scheme; a host of such a name is an address pasted behind a scheme
+
 
 def origin_of(url: str) -> str | None:
     """Return scheme, host and port of an absolute http(s) address, as browsers write them; None for anything else.
@@ -17,10 +19,10 @@ def origin_of(url: str) -> str | None:
         labels = [*map(_ascii_label, (parts.hostname or "").removesuffix(".").split("."))]
     except ValueError:
         return None
-    if parts.scheme not in {"http", "https"} or not all(labels) or parts.username or parts.password:
-        return None
-    default = {"http": 80, "https": 443}[parts.scheme]
     name = ".".join(labels)
+    if parts.scheme not in _PORTS or name in _PORTS or not all(labels) or parts.username or parts.password:
+        return None
+    default = _PORTS[parts.scheme]
     host = f"[{name}]" if ":" in name else name
     return f"{parts.scheme}://{host}" + (f":{port}" if port not in {None, default} else "")
 

@@ -21,5 +21,6 @@ def frame_ancestors_directive(origins: tuple[str, ...]) -> str:
     for origin in origins:
         if not _SOURCE.fullmatch(origin):
             hint = "" if origin.isascii() else "; write xn-- for letters that are not ASCII, as browsers send them"
-            raise ValueError(f"not an origin that may frame the Dashboard page: {origin!r}{hint}")
+            form = "write it like https://dashboard.example.com, without a path"
+            raise ValueError(f"not an origin that may frame the Dashboard page: {origin!r}; {form}{hint}")
     return " ".join(("frame-ancestors", *(origins or ("'none'",))))

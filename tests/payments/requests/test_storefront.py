@@ -427,6 +427,7 @@ def test_any_text_has_an_origin_or_none(text: str) -> None:
         ("https://shop.example.com.:444/x", "https://shop.example.com:444"),
         ("https://shop.example.com../x", None),
         ("https://shop..example.com/x", None),
+        ("https://https://shop.example.com/x", None),  # what was pasted behind a scheme
         ("https://\u0439.укр/", "https://xn--i1a.xn--j1amh"),
         ("https://\u0438\u0306.укр/", "https://xn--i1a.xn--j1amh"),  # the same letter in two characters
     ],

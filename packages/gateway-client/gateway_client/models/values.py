@@ -17,6 +17,7 @@ _NUMBER = re.compile(r"[-+]?\d{1,15}(\.\d{1,15})?(E[-+]?\d{1,2})?", re.IGNORECAS
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 # Of ASCII a name has letters, digits, hyphens and underscores; with a colon it is an address of IPv6.
 _LABEL = r"[^\x00-,./:-@\[-^`{-\x7f]+"
+_SCHEMES = ("http", "https")
 _HOST = re.compile(rf"{_LABEL}(\.{_LABEL})*\.?|[^,]*:[^,]*")
 ZONE = "zone"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -172,8 +173,9 @@ def absolute_url(text: str) -> str:
     """Return ``text`` if it is an absolute http or https address with a host. Raises ``ValueError`` otherwise."""
     try:
         parts = urlsplit(text)
-        is_host = _HOST.fullmatch(parts.hostname or "") is not None
-        good = parts.scheme in ("http", "https") and is_host and parts.port != 0
+        host = parts.hostname or ""
+        is_host = _HOST.fullmatch(host) is not None and host not in _SCHEMES  # "https://https://shop.example.com"
+        good = parts.scheme in _SCHEMES and is_host and parts.port != 0
     except ValueError:
         good = False
     if not good or text != text.strip() or _CONTROL.search(text) or "\\" in text or " " in text:
