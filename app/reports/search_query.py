@@ -4,8 +4,9 @@
 text                                     meaning
 =======================================  =======================================================================
 anything with an @                       the shopper's e-mail address
-``1234.50``, ``1 234,50``, ``1,234.50``  an amount; with a currency behind it also ``1000 UAH``
-``#1042``, ``1042``                      Saleor's order number
+``1234.50``, ``1 234,50``, ``1,234.50``  an amount; with a currency also ``1000 UAH``, ``UAH 1000``
+``#1042``, ``1042``, ``Order 1042``      Saleor's order number
+a link to one of the payment's pages     the gateway's order, which ends its path
 a UUID, with or without dashes           Saleor's transaction, the gateway's order, or its id of an operation
 six characters or more                   also the beginning of the gateway's order
 anything else                            Saleor's transaction, or a reference of an operation
@@ -32,7 +33,9 @@ _ORDER_ID_DIGITS = 32
 _MIN_PREFIX_LENGTH = 6
 """The fewest characters of a prefix: fewer would find orders by chance."""
 
-_CURRENCY = re.compile(r"(?: (?P<code>[A-Za-z]{3})| ?(?P<hryvnia>₴|грн\.?))$", re.IGNORECASE)
+_SIGNS = {"₴": "UAH", "€": "EUR"}
+_CURRENCY_BEHIND = re.compile(r"(?: (?P<code>[A-Z]{3})| ?(?P<hryvnia>грн\.?)| ?(?P<sign>[₴€]))$", re.IGNORECASE)
+_CURRENCY_IN_FRONT = re.compile(r"(?:(?P<code>[A-Z]{3}) |(?P<sign>[₴€]) ?)", re.IGNORECASE)  # as in Saleor's Dashboard
 # Thousands separated by a space, an apostrophe, a comma or a point, the same each time; two decimals at
 # most, behind the other one of comma and point. "1,000" has three digits behind the comma, so they are no decimals.
 _NUMBER = re.compile(
@@ -43,6 +46,9 @@ _NUMBER = re.compile(
 # The third decimal of a dinar, as Saleor writes it: behind a point, or behind a comma where spaces separate thousands.
 _THIRD_DECIMAL = re.compile(r"(?:\.|(?<=[ '’][0-9]{3}),)[0-9]{2}(?P<third>[0-9])$")
 _PREFIX = re.compile(r"[0-9a-z]+")
+# What stands before a number in descriptions of payments and in orders.
+_LABEL = re.compile(r"(?:(?:order|payment|замовлення|платіж):? )?(?:[#№] ?)?(?=\S*\d)", re.IGNORECASE)
+_LINK = re.compile(r"https?://[^/?#\s]+/(?:[^?#\s]*/)?(?P<name>[^/?#\s]+)/?(?:[?#]\S*)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +87,18 @@ def parse_query(text: str) -> ParsedQuery | None:
 
 def any_name(text: str) -> PaymentNames:
     """Return names that match the text as a payment's whole name, whichever of its names it is."""
-    return PaymentNames(exact=_exact_names(text), order_number=text.removeprefix("#").strip() or None)
+    name = _bare_name(text)
+    return PaymentNames(exact=_exact_names(name), order_number=name or None)
+
+
+def _bare_name(text: str) -> str:
+    """Return the name in a link to one of the payment's pages, or behind a label; else the text itself."""
+    link = _LINK.fullmatch(text)
+    name = text if link is None else link["name"]
+    label = _LABEL.match(name)
+    bare = name if label is None else name[label.end() :]
+    digits = typed_number(bare)
+    return digits if digits.isascii() and digits.isdecimal() else bare
 
 
 def narrow(
@@ -101,18 +118,27 @@ def narrow(
 
 def _parse_amount(text: str) -> ByAmount | None:
     text = " ".join(text.split())  # amounts are shown with non-breaking spaces, and copied with them
-    currency = _CURRENCY.search(text)
-    code = None if currency is None else "UAH" if currency["hryvnia"] else currency["code"].upper()
-    number = _in_hundredths(text[: currency.start()] if currency else text, code)
+    number_text, code = _split_currency(text)
+    number = _in_hundredths(number_text, code)
     found = None if number is None else _NUMBER.fullmatch(number)
     if found is None or (found["apart"] and found["apart"] == found["point"]):
         return None
-    if currency is None and found["plain"] and not found["decimals"]:
+    if code is None and found["plain"] and not found["decimals"]:
         return None  # an order number
     digits = re.sub(r"\D", "", found["plain"] or found["grouped"])
     if len(digits) > _MAX_DIGITS:
         return None  # larger than any payment
     return ByAmount(Decimal(f"{digits}.{found['decimals'] or '0'}").quantize(CENT), code)
+
+
+def _split_currency(text: str) -> tuple[str, str | None]:
+    """Return a text without the currency behind or in front of it, and its code; None if there is none."""
+    if behind := _CURRENCY_BEHIND.search(text):
+        code = behind["code"] or ("UAH" if behind["hryvnia"] else _SIGNS[behind["sign"]])
+        return text[: behind.start()], code.upper()
+    if front := _CURRENCY_IN_FRONT.match(text):
+        return text[front.end() :], (front["code"] or _SIGNS[front["sign"]]).upper()
+    return text, None
 
 
 def _in_hundredths(number: str, currency: str | None) -> str | None:
@@ -124,9 +150,10 @@ def _in_hundredths(number: str, currency: str | None) -> str | None:
 
 
 def _parse_name(text: str) -> PaymentNames:
-    if text.startswith("#"):
-        return PaymentNames(order_number=text[1:].strip() or text)
-    return replace(any_name(text), beginning=_order_id_prefix(text))
+    name = _bare_name(text)
+    if text.startswith(("#", "№")):
+        return PaymentNames(order_number=name.lstrip("#№ ") or text)
+    return replace(any_name(text), beginning=_order_id_prefix(name))
 
 
 def _exact_names(text: str) -> frozenset[str]:

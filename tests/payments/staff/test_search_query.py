@@ -42,6 +42,12 @@ AMOUNTS = st.decimals("0.01", "999999999.99", places=2)
         ("1 000,500 KWD", "1000.50", "KWD"),
         ("1,000 KWD", "1000.00", "KWD"),
         ("10.250 UAH", "10250.00", "UAH"),
+        ("UAH 569.50", "569.50", "UAH"),
+        ("uah\u00a01,234.50", "1234.50", "UAH"),
+        ("KWD 10.250", "10.25", "KWD"),
+        ("₴1,000", "1000.00", "UAH"),
+        ("€ 5", "5.00", "EUR"),
+        ("5,50 €", "5.50", "EUR"),
     ],
 )
 def test_amounts(typed: str, amount: str, currency: str | None) -> None:
@@ -62,6 +68,8 @@ def test_amounts(typed: str, amount: str, currency: str | None) -> None:
         "1e3",
         "0x10",
         "UAH",
+        "UAH 5 UAH",
+        "€",
         "5.000,000",
         "10000000000000.00",  # more than any payment
         "10.255 KWD",  # finer than any payment
@@ -110,6 +118,52 @@ def test_whole_numbers_are_order_numbers(number: int, before: str) -> None:
     typed = parse_query(f"{before}{number}")
     assert isinstance(typed, PaymentNames)
     assert (typed.order_number, typed.beginning) == (str(number), None)
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "№1042",
+        "№ 1042",
+        "Order 1042",
+        "order #1042",
+        "ORDER: 1042",
+        "Замовлення № 1042",
+        "замовлення 1042",
+        "# ١٠٤٢",
+        "１０４２",
+    ],
+)
+def test_order_number_may_be_copied_with_what_stands_before_it(typed: str) -> None:
+    """As in the description of the payment, which shoppers and the merchant portal show."""
+    found = parse_query(typed)
+    assert isinstance(found, PaymentNames)
+    assert (found.order_number, found.beginning) == ("1042", None)
+    assert any_name(typed).order_number == "1042"
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        f"Payment {ORDER}",
+        f"https://pay.example.com/shop/payments/{ORDER}?saleorApiUrl=https://shop.example.com/graphql/",
+        f"https://pay.example.com/pay/{ORDER}/",
+        f"http://127.0.0.1:8100/pay/return/{ORDER}#x",
+    ],
+)
+def test_payment_is_found_by_its_link_and_its_description(typed: str) -> None:
+    for found in (parse_query(typed), any_name(typed)):
+        assert isinstance(found, PaymentNames)
+        assert {ORDER, str(UUID(ORDER))} <= set(found.exact)
+
+
+@pytest.mark.parametrize(
+    "typed", ["order", "Order abc", "payment-of-4", "order5", "https://", "https://pay.example.com/", "№", "#"]
+)
+def test_label_without_a_number_is_a_name_like_any_other(typed: str) -> None:
+    found = parse_query(typed)
+    assert isinstance(found, PaymentNames)
+    assert found.order_number == typed
 
 
 @given(st.uuids(), st.sampled_from([str, lambda uuid: uuid.hex, lambda uuid: str(uuid).upper()]))
