@@ -190,7 +190,8 @@ class SaleorApp:
                 "saleor_allow_list_empty", detail=f"{who} can install the app; list the Saleor API addresses it serves"
             )
         router = APIRouter(lifespan=self._lifespan)
-        router.add_api_route("/api/manifest", self._manifest, methods=["GET", "HEAD"], include_in_schema=False)
+        for path in ("/api/manifest", "/api/manifest/"):  # as some paste it
+            router.add_api_route(path, self._manifest, methods=["GET", "HEAD"], include_in_schema=False)
         router.add_api_route("/api/register", self._register, methods=["POST"], include_in_schema=False)
         for webhook in self._webhooks.values():
             router.add_api_route(webhook.path, self._build_endpoint(webhook), methods=["POST"], include_in_schema=False)

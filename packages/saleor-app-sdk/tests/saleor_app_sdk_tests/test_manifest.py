@@ -49,6 +49,14 @@ def app(store: InMemoryStore, http: httpx2.AsyncClient, clock: Clock) -> SaleorA
     return make_app(store, http, clock)
 
 
+async def test_manifest_may_be_requested_with_a_slash_behind_its_address(app: SaleorApp) -> None:
+    """As people paste it into the Dashboard: a Saleor shows them no reason, and follows no redirect."""
+    async with open_client(app) as client:
+        first, second = [await client.get(address) for address in ("/api/manifest", "/api/manifest/")]
+        assert (second.status_code, second.json()) == (200, first.json())
+        assert (await client.head("/api/manifest/")).status_code == 200
+
+
 async def test_who_we_are(app: SaleorApp) -> None:
     said = await manifest_for("3.23", app)
     assert said["id"] == "gateway.payments.app"
