@@ -49,6 +49,31 @@ async def test_payment_refunded_in_parts_is_shown_as_refunded_after_the_last(sho
     assert (view.state, view.amount) == (PaymentState.REFUNDED, Decimal(TOTAL))
 
 
+@pytest.mark.law(7)
+@pytest.mark.parametrize(
+    ("flow", "action", "method", "then", "state"),
+    [
+        ("AUTHORIZATION", "CANCEL", "void", "capture", PaymentState.UNKNOWN),
+        ("AUTHORIZATION", "CANCEL", "void", None, PaymentState.UNKNOWN),
+        ("CHARGE", "REFUND", "refund", None, PaymentState.PAID),
+    ],
+)
+async def test_what_the_gateway_contradicts_is_not_shown_as_given_back(
+    shop: Shop, flow: str, action: str, *, method: str, then: str | None, state: PaymentState
+) -> None:
+    """``then``: what the gateway reports beside it, although nothing was left; None: that it has failed."""
+    await shop.complete_payment(flow)
+    done = operation(method, shop.order_id, TOTAL, operation_id="ours")
+    shop.gateway.will_answer(json_reply(done))
+    await shop.request_action(action, TOTAL)
+    other = {"status": "failure", "status_code": "4150"} if then is None else {"method": then, "operation_id": "theirs"}
+    await shop.notify(done | other)
+    await shop.work()
+    view = await find_view(shop.services, shop.order_id)
+    assert view is not None
+    assert view.state is state
+
+
 @pytest.mark.parametrize("state", [PaymentState.RELEASED, PaymentState.REFUNDED])
 def test_page_of_returned_money_has_a_way_back_and_sends_nobody_there(state: PaymentState) -> None:
     """Who reads that page has come back to look, and the shop would take the address for one of a paid order."""

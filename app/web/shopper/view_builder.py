@@ -7,11 +7,11 @@ from urllib.parse import unquote_plus, urlencode, urlsplit, urlunsplit
 import structlog
 
 from app.core.payment import Operation, PaymentAggregate
-from app.core.vocabulary import Flow, Mode, State
+from app.core.vocabulary import Flow, Kind, Mode, State
 from app.i18n.messages import LazyMessage
 from app.i18n.translation import translation_for
 from app.reports.order_payments import can_be_paid
-from app.rules.balance import Balance, balance
+from app.rules.balance import balance
 from app.rules.refusal import english_shopper_message
 from app.rules.status_messages import english_status_message
 from app.services import Services
@@ -24,6 +24,7 @@ log = structlog.get_logger(__name__)
 
 MAX_ATTEMPTS = 5
 _TRANSACTION = "transactionId"
+_ACTS_ON_IT = {Kind.CAPTURE, Kind.VOID, Kind.REFUND}
 _UNPAID_CODES = {"6007", "4147", "4148", "4149"}  # cancelled, or the time to pay ran out (gateway facts, 4)
 
 
@@ -118,7 +119,7 @@ def _payment_state(aggregate: PaymentAggregate) -> PaymentState:
         return PaymentState.UNKNOWN
     match create.state:
         case State.SUCCESS:
-            return _state_of_success(balance(aggregate.payment.flow, aggregate.operations))
+            return _state_of_success(aggregate)
         case State.FAILURE:
             return PaymentState.EXPIRED if create.status_code in _UNPAID_CODES else PaymentState.FAILED
         case State.INIT | State.PENDING:
@@ -127,11 +128,18 @@ def _payment_state(aggregate: PaymentAggregate) -> PaymentState:
             return PaymentState.UNKNOWN
 
 
-def _state_of_success(now: Balance) -> PaymentState:
-    """Return what has become of a payment that has succeeded: the shop may have acted since."""
+def _state_of_success(aggregate: PaymentAggregate) -> PaymentState:
+    """Return what has become of a payment that has succeeded: the shop may have acted since.
+
+    Nothing is called given back as long as the gateway contradicts itself about it (laws of money, 7).
+    """
+    now = balance(aggregate.payment.flow, aggregate.operations)
+    in_doubt = any(operation.contradicted for operation in aggregate.operations if operation.kind in _ACTS_ON_IT)
     if now.charged:
-        return PaymentState.REFUNDED if now.refunded >= now.charged else PaymentState.PAID
-    return PaymentState.AUTHORISED if now.reserved else PaymentState.RELEASED
+        return PaymentState.REFUNDED if now.refunded >= now.charged and not in_doubt else PaymentState.PAID
+    if now.reserved:
+        return PaymentState.AUTHORISED
+    return PaymentState.UNKNOWN if in_doubt else PaymentState.RELEASED
 
 
 def _add_transaction_id(url: str | None, transaction_id: str) -> str | None:
