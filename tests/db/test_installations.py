@@ -11,6 +11,7 @@ from sqlmodel import col, select
 
 from app.store.database import Database, is_sqlite
 from app.store.installations import InstallationRepository
+from app.store.summed_days import next_summing_time
 from app.store.tables import Installation, MerchantAccount, ReportedProblem
 from app.store.vault import KEY_BYTES, Vault, VaultError
 from integration_base_tests.clock import Clock
@@ -177,6 +178,19 @@ async def test_a_re_install_keeps_everything_else(
     assert row.updated_at - row.created_at == timedelta(days=30)
     assert kept.id == account.id
     assert kept.installation_id == before.id
+
+
+async def test_what_a_new_store_needs_each_night_is_planned_once(
+    database: Database, installations: InstallationRepository, clock: Clock
+) -> None:
+    """Its days are summed and what is outdated is erased, also where Saleor installs the app each evening."""
+    first_night = next_summing_time(clock.now)
+    for _ in range(2):
+        await an_installation(installations)
+        async with database.transaction() as session:
+            row = (await session.exec(select(Installation))).one()
+        assert (row.days_due_at, row.retention_due_at) == (first_night, first_night)
+        clock.forward(days=1)
 
 
 async def test_two_saleors_have_nothing_in_common(installations: InstallationRepository) -> None:

@@ -37,6 +37,7 @@ from app.store.personal import BlindIndex, PersonalData
 from app.store.problems import schedule_problem_comparison
 from app.store.saved_cards import SavedCards
 from app.store.sealed_values import SealedValues
+from app.store.summed_days import next_summing_time, schedule_summing, store_empty_days
 from app.store.tables import (
     ChannelRoute,
     Installation,
@@ -279,6 +280,13 @@ class Shop:
         async with self.services.database.transaction() as session:
             (await session.get_one(Installation, self.installation.id)).next_check_at = self.clock.now
 
+    async def enable_day_sums(self) -> None:
+        """Sum each day once it is over from now on, as in a new store: of the days before there is nothing."""
+        now = self.clock.now
+        async with self.services.database.transaction() as session:
+            await store_empty_days(session, self.account.id, now)
+            await schedule_summing(session, self.installation.id, next_summing_time(now))
+
     async def complete_payment(self, flow: str = "CHARGE", amount: object = TOTAL, **members: Any) -> None:
         """Bring the transaction to the point where the shopper has paid and Saleor was told."""
         self.gateway.will_answer(self.gateway.page())
@@ -347,8 +355,8 @@ async def _open_store(database: Database, vault: Vault, clock: Clock, gateway_ur
 async def set_up_store(database: Database, vault: Vault, clock: Clock, gateway_url: str) -> MerchantAccount:
     """Set up a store as operators do, and return its account. Nothing is planned in it.
 
-    What is planned is only done where a test wants it: see `Shop.enable_problem_comparison` and
-    `Shop.enable_presence_check`; the fake gateway has no register.
+    What is planned is only done where a test wants it: see `Shop.enable_problem_comparison`,
+    `Shop.enable_presence_check` and `Shop.enable_day_sums`; the fake gateway has no register.
     """
     installations = InstallationRepository(database, vault, clock)
     await installations.save(
@@ -377,7 +385,8 @@ async def set_up_store(database: Database, vault: Vault, clock: Clock, gateway_u
     await accounts.map_channel("uah", account.id)
     store = col(Installation.id) == installation.id
     async with database.transaction() as session:
-        await session.exec(update(Installation).where(store).values(problems_due_at=None, next_check_at=None))
+        nothing: dict[str, None] = dict.fromkeys(("problems_due_at", "next_check_at", "days_due_at"))
+        await session.exec(update(Installation).where(store).values(nothing))
         for planned in (ReconciliationRun, SummedDay):
             await session.exec(delete(planned).where(col(planned.account_id) == account.id))
     return account

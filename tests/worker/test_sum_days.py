@@ -24,6 +24,7 @@ async def kept(shop: Shop) -> list[DayTotal]:
 
 async def test_what_was_paid_yesterday_is_summed_in_the_night(shop: Shop) -> None:
     shop.clock.now = datetime(2026, 11, 21, 12, tzinfo=UTC)
+    await shop.enable_day_sums()
     shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
     await shop.notify(payment(shop.order_id))

@@ -140,3 +140,9 @@ async def open_store(database: Database, vault: Vault, clock: Clock) -> AsyncIte
 async def store(database: Database, vault: Vault, clock: Clock) -> AsyncIterator[Store]:
     async with open_store(database, vault, clock) as store:
         yield store
+
+
+@pytest.fixture
+async def summing(store: Store) -> None:
+    """Each day is summed once it is over."""
+    await store.shop.enable_day_sums()

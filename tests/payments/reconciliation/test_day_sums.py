@@ -22,6 +22,7 @@ from tests.payments.reconciliation.conftest import Store
 from tests.payments.split.market import enable_splitting, split_checkout
 from tests.payments.split.people import MARKET, POTTER, SMITH
 
+pytestmark = pytest.mark.usefixtures("summing")
 START = "/streaming-report/start"
 NOON = datetime(2026, 11, 24, 12, tzinfo=UTC)
 DAY = NOON.date()

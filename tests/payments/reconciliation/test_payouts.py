@@ -3,6 +3,7 @@
 from datetime import timedelta
 from decimal import Decimal
 
+import pytest
 from sqlmodel import select
 
 from app.flows.pay_out import pay_out
@@ -15,6 +16,8 @@ from tests.payments.payouts import a_payout, enable_payouts
 from tests.payments.reconciliation.books import line
 from tests.payments.reconciliation.conftest import Store
 from tests.payments.reconciliation.test_day_sums import NOON, money, night
+
+pytestmark = pytest.mark.usefixtures("summing")
 
 
 async def differences(store: Store) -> list[Discrepancy]:
