@@ -27,7 +27,7 @@ from gateway_client.errors import (
     OutcomeUnknownError,
     RateLimitedError,
 )
-from gateway_client.hosts import check_payment_page
+from gateway_client.hosts import check_payment_page, resolve_location
 from gateway_client.models.base import RequestModel
 from gateway_client.models.operations import Capture, Refund, Secondary, SplitRefund, Void
 from gateway_client.models.payments import Checkout, DirectPayment, HostedPayment, Payment, Sector
@@ -108,7 +108,8 @@ class GatewayClient:
         call = self._creation(payment, query=(("qr", "true"),) if qr else ())
         response = await self._transport.exchange(call, timeout=timeout)
         if response.status in _REDIRECTS_TO_PAGE:
-            return _checkout(call, response, response.headers.get("location"), is_qr=False)
+            page = resolve_location(response.headers.get("location", ""), call.base_url + call.path)
+            return _checkout(call, response, page, is_qr=False)
         if 300 <= response.status < 400:
             message = "sent elsewhere: this is not the address of the gateway's interface"
             raise call.error(NotTheGatewayError, message, http_status=response.status)

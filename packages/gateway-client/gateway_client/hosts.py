@@ -8,7 +8,7 @@ import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote, urljoin, urlsplit
 
 from gateway_client.dialect import DialectName
 from gateway_client.errors import InvalidRequestError
@@ -95,6 +95,20 @@ def check_payment_page(url: str, base_url: str) -> str:
     if is_api_path and _CHECKOUT_PATH not in path:
         raise ValueError("an address for people, not one of the interface")
     return url
+
+
+def resolve_location(location: str, request_url: str) -> str:
+    """Return a ``Location`` as an absolute address: HTTP allows it to be relative to the request's (RFC 9110, 10.2.2).
+
+    One that names a scheme or a host, or has what only browsers overlook, is returned as it is, for the check of it.
+    """
+    try:
+        parts = urlsplit(location)
+    except ValueError:
+        return location
+    is_relative = bool(location) and not parts.scheme and not parts.netloc
+    is_read_alike = location.isprintable() and "\\" not in location and " " not in location
+    return urljoin(request_url, location) if is_relative and is_read_alike else location
 
 
 def is_webhook_reachable(url: str) -> bool:

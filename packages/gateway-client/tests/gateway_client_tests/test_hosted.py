@@ -89,12 +89,65 @@ async def test_the_qr_page_can_be_asked_for(client: GatewayClient, gateway: Scri
 
 
 @pytest.mark.parametrize(
-    "link", ["", "/checkout/abc/form", "javascript:alert(1)", "//pay.example/form", "https://", "https://a b/form"]
+    ("location", "page"),
+    [
+        ("/api/v1/checkout/abc/form", "{}/api/v1/checkout/abc/form"),
+        ("checkout/abc/form?lang=uk", "{}/api/v1/checkout/abc/form?lang=uk"),
+        ("../../pay/abc", "{}/pay/abc"),
+        ("/.//other.example/abc", "{}//other.example/abc"),
+    ],
 )
+async def test_a_relative_location_is_a_page_of_the_gateway_itself(
+    client: GatewayClient, gateway: ScriptedServer, location: str, page: str
+) -> None:
+    """RFC 9110, 10.2.2: it is resolved against the address of the request."""
+    gateway.will_answer(text_reply("", 303, location=location))
+    checkout = await client.create_hosted(hosted(), timeout=30)
+    assert isinstance(checkout, Checkout)
+    assert checkout.checkout_url == page.format(gateway.url)
+
+
+@pytest.mark.threat("ssrf-redirect")
+@pytest.mark.parametrize(
+    "location",
+    [
+        "//other.example/form",
+        "/\\other.example/form",
+        "https:/form",
+        "https:form",
+        "http:form",
+        "//127.0.0.2/form",
+        "//[form",
+        "?page=abc",
+        "#abc",
+        "payment",
+        "/a b",
+    ],
+)
+async def test_a_relative_location_that_may_lead_elsewhere_or_to_no_page_is_refused(
+    client: GatewayClient, gateway: ScriptedServer, location: str
+) -> None:
+    gateway.will_answer(text_reply("", 303, location=location))
+    with pytest.raises(NotTheGatewayError, match="no payment page"):
+        await client.create_hosted(hosted(), timeout=30)
+
+
+@pytest.mark.parametrize("link", ["", "javascript:alert(1)", "//pay.example/form", "https://", "https://a b/form"])
 async def test_a_link_that_leads_nowhere_leaves_the_outcome_unknown(
     client: GatewayClient, gateway: ScriptedServer, link: str
 ) -> None:
     gateway.will_answer(text_reply("", 303, location=link), json_reply({"redirect_url": link or " "}))
+    for _ in range(2):
+        with pytest.raises(OutcomeUnknownError):
+            await client.create_hosted(hosted(), timeout=30)
+
+
+async def test_a_relative_link_in_a_body_leaves_the_outcome_unknown(
+    client: GatewayClient, gateway: ScriptedServer
+) -> None:
+    """Nothing says what it is relative to: it is no reference of HTTP."""
+    link = "/api/v1/checkout/abc/form"
+    gateway.will_answer(json_reply({"redirect_url": link}), json_reply({"qr_link": link}))
     for _ in range(2):
         with pytest.raises(OutcomeUnknownError):
             await client.create_hosted(hosted(), timeout=30)
