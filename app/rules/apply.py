@@ -11,7 +11,7 @@ from app.core.payment import Operation, Payment, PaymentAggregate
 from app.core.vocabulary import Kind, State
 from app.rules.balance import balance, is_overdrawn, status_of, update_booking
 from app.rules.decision_context import DecisionContext, enqueue_note, flag_unexplained, raise_problem, report_operation
-from app.rules.details import Details, payment_method_to_row, update_details
+from app.rules.details import Details, forget_limit, payment_method_to_row, update_details
 from app.rules.disputes import flag_disputes_paid_back_twice, report_dispute, report_returned_money
 from app.rules.external_operations import (
     amount_left_for,
@@ -71,7 +71,7 @@ def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observatio
     """
     repeated = []
     for record in sorted(records, key=posting_order):
-        seen = normalize_observation(aggregate, record)
+        seen = normalize_observation(aggregate, record, context.arrived_at or context.now)
         if seen.kind is Kind.RECURRING and aggregate.payment.recurring_id is None:
             if seen.state is State.SUCCESS:
                 money = UnexplainedMoney("recurrent", seen.amount, seen.currency, seen.gateway_id)
@@ -241,6 +241,8 @@ def _post(
 ) -> None:
     payment, before = aggregate.payment, operation.state
     behind = transition.problem is not None or seen.state.rank < before.rank
+    if transition.state is State.SUCCESS:
+        forget_limit(operation)
     update_details(operation, seen.details, behind=behind)
     if transition.problem is not None:
         _post_mismatch(aggregate, operation, transition, seen, context)

@@ -9,7 +9,7 @@ records.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from decimal import Decimal
 
 from app.core.payment import Operation, Payment, returned_of_payout
@@ -18,13 +18,13 @@ from app.i18n.currencies import smallest_unit
 from app.i18n.messages import LazyMessage, Money
 from app.rules.details import Details
 from app.rules.refusal import RefusalCode, RefusalError
+from app.rules.stated_times import can_have_happened
 from gateway_client.statuses import CodeKind, Status, explain
 from integration_base.amounts import CENT, LARGEST, format_amount, has_whole_cents, has_whole_millionths
 from saleor_app_sdk.responses import AvailableAction
 
 ZERO = Decimal("0.00")
 _MAX_CURRENCY_LENGTH = 3
-_CLOCKS_DIFFER = timedelta(minutes=5)  # at most, between the gateway and us
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,15 +276,9 @@ def status_of(flow: Flow, operations: Sequence[Operation]) -> PaymentStatus:
 
 
 def processed_at_of(payment: Payment, operation: Operation, arrived_at: datetime) -> datetime | None:
-    """Return when the gateway says that it processed an operation; None when it does not say, or when that cannot be.
-
-    A time from outside counts only if it lies between the creation of the payment and the arrival of the message: a
-    clock that was reset says 1970, and one in another time zone a moment that is still to come.
-    """
+    """Return when the gateway says that it processed an operation; None if it does not say, or if that cannot be."""
     stated = Details.from_row(operation.details).processed_at
-    if stated is None or not payment.created_at - _CLOCKS_DIFFER <= stated <= arrived_at + _CLOCKS_DIFFER:
-        return None
-    return stated
+    return stated if stated is not None and can_have_happened(stated, payment, arrived_at) else None
 
 
 def update_booking(payment: Payment, operation: Operation, arrived_at: datetime | None = None) -> None:

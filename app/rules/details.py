@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from app.core.payment import Operation
 from app.i18n.messages import Joined, LazyMessage, Money, Value, Verbatim
+from app.rules.stated_times import can_end_limit
 from gateway_client.errors import sanitize
 from gateway_client.models import OperationRecord, PaymentRecord
 from gateway_client.models.records import Fee
@@ -110,6 +111,12 @@ class Details(_StoredModel):
         """Return these details with those of ``later``, which take precedence where both are set."""
         fields = {name: value for name in type(self).model_fields if (value := getattr(later, name)) is not None}
         return self.model_copy(update=fields)
+
+    def as_of(self, arrived_at: datetime) -> Self:
+        """Return the details in a message that arrived then, without a time to try again that cannot be."""
+        if self.retry_after is None or can_end_limit(self.retry_after, arrived_at):
+            return self
+        return self.model_copy(update={"retry_after": None})
 
     def lines(self) -> Iterator[tuple[LazyMessage, Value]]:
         """Return the labels and values that staff are shown, the most frequently needed first."""
@@ -212,6 +219,13 @@ def update_details(operation: Operation, stated: Details, *, behind: bool) -> No
     merged = stated.merged_with(known) if behind else known.merged_with(stated)
     if merged != known:
         operation.details = merged.to_row()
+
+
+def forget_limit(operation: Operation) -> None:
+    """Drop what was stated of a limit that had declined an operation: it has succeeded after all."""
+    known = Details.from_row(operation.details)
+    if known.retry_after is not None or known.limit is not None:
+        operation.details = known.model_copy(update={"retry_after": None, "limit": None}).to_row()
 
 
 _WALLETS = {"applepay": "Apple Pay", "googlepay": "Google Pay", "gpay": "Google Pay"}

@@ -18,6 +18,7 @@ from app.rules.details import Details, payment_method_of, web_address
 from app.rules.mapper import Observation
 from app.rules.references import new_reference
 from app.rules.saved_cards import card_token_of
+from app.rules.stated_times import can_have_happened
 from app.rules.status_messages import status_message
 from app.rules.subscription import (
     Subscription,
@@ -168,21 +169,27 @@ def _staff_message(reason: str, code: str | None) -> str:
     return f"{reason} [{code}]" if code else reason
 
 
-def normalize_observation(aggregate: PaymentAggregate, seen: Observation) -> Observation:
+def normalize_observation(aggregate: PaymentAggregate, seen: Observation, arrived_at: datetime) -> Observation:
     """Return an observation in the form in which this payment records it, and update the payment's subscription.
+
+    ``arrived_at``: when the gateway's message arrived, by which the times that it states are checked.
 
     A direct payment has no page on which its shopper could pay later: the gateway processes it from the start. A later
     charge of a subscription has the same order id as the payment that began it, and becomes a kind of its own. A payout
     has no shopper who could do anything.
     """
     update_subscription(aggregate.payment, seen.subscription)
+    seen = replace(seen, details=seen.details.as_of(arrived_at))
     if seen.kind is Kind.RECURRING and find_later_charge(aggregate, seen.details.payment_id) is not None:
         return replace(seen, gateway_id=seen.details.payment_id or "")  # as an operation that names its payment
     if seen.kind is not Kind.CREATE:
         return seen
     if aggregate.payment.flow is Flow.PAYOUT:
         seen = replace(seen, waits_for_shopper=False, action_url=None)
-    if is_later_charge(aggregate, seen.gateway_id, seen.subscription, seen.details.created_at, seen.state):
+    created_at = seen.details.created_at
+    if created_at is not None and not can_have_happened(created_at, aggregate.payment, arrived_at):
+        created_at = None
+    if is_later_charge(aggregate, seen.gateway_id, seen.subscription, created_at, seen.state):
         return replace(seen, kind=Kind.RECURRING, flow=None, payment_id=None)
     if aggregate.payment.mode is Mode.DIRECT and seen.state is State.INIT:
         return replace(seen, state=State.PENDING)

@@ -76,6 +76,9 @@ def store_card(aggregate: PaymentAggregate, card: CardToken | None, seal: SealTo
     if create.state is State.SUCCESS:
         if card is None or seal is None:
             return  # the token can arrive with a later record
+        paid_at = max(create.ended_at or now, payment.created_at)
+        # A token with which was just paid had not expired: such a time is none (laws of money, 15).
+        expires_at = card.expires_at if card.expires_at is not None and card.expires_at > paid_at else None
         to_save = CardToSave(
             installation_id=payment.installation_id,
             account_id=payment.account_id,
@@ -83,9 +86,9 @@ def store_card(aggregate: PaymentAggregate, card: CardToken | None, seal: SealTo
             token_sealed=seal(card.token.get_secret_value(), payment.account_id, payment.card_owner),
             mask=card.mask,
             brand=card_brand(card.mask),
-            expires_at=card.expires_at,
+            expires_at=expires_at,
             saved_at=now,
-            paid_at=max(create.ended_at or now, payment.created_at),
+            paid_at=paid_at,
         )
         aggregate.cards_to_save.append(to_save)
     payment.card_owner = None

@@ -6,7 +6,7 @@ are reported to Saleor where it knows the customer: on the transaction of that o
 """
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from app.core.payment import Operation, Payment, PaymentAggregate
 from app.core.text import fit_text
@@ -15,7 +15,6 @@ from gateway_client.models.records import Recurring
 
 CANCELED = "canceled"
 _LONGEST_NAME, _LONGEST_STATUS = 100, 40  # of the columns of ``Payment``
-_CLOCKS_DIFFER = timedelta(minutes=5)  # at most, between the gateway and us
 _ORDER = ("init", "active", CANCELED)  # of a subscription's statuses, as far as they are known (gateway facts, 6)
 
 
@@ -67,8 +66,8 @@ def is_later_charge(
     if create.state is not State.SUCCESS or payment_id == create.operation_id or create.operation_id is None:
         return False
     succeeded_at = create.booked_at
-    if created_at is None or succeeded_at is None or created_at < aggregate.payment.created_at - _CLOCKS_DIFFER:
-        return state is State.SUCCESS  # there is no time, or one that cannot be
+    if created_at is None or succeeded_at is None:
+        return state is State.SUCCESS
     return created_at >= succeeded_at
 
 

@@ -275,7 +275,10 @@ async def test_no_card_is_kept_of_what_is_no_paid_card(offering: Shop, said: dic
     assert await kept(offering) == []
 
 
-@pytest.mark.parametrize("expiration", [None, "", "never", "\x00", 5, "0000-00-00"])
+@pytest.mark.law(15)
+@pytest.mark.parametrize(
+    "expiration", [None, "", "never", "\x00", 5, "0000-00-00", "0001-01-01T00:00:00.000", "1970-01-01T00:00:00.000"]
+)
 async def test_a_card_whose_expiry_nobody_knows_is_listed_without_it(offering: Shop, expiration: Any) -> None:
     await pays(offering, card=CARD | {"cc_token_expiration": expiration})
     [card] = await listed(offering)

@@ -205,6 +205,36 @@ async def test_the_storefront_hears_when_to_try_again(shop: Shop) -> None:
     assert (error["code"], error["retryAfter"]) == ("4010", "2026-11-22T00:00:00Z")
 
 
+@pytest.mark.law(15)
+@pytest.mark.parametrize(
+    "moment",
+    ["1970-01-01T00:00:00.000", "2026-11-21T11:59:59.000", "2027-11-23T12:00:00.000", "9999-12-31T23:59:59.999"],
+)
+async def test_a_time_to_try_again_that_cannot_be_is_told_nobody(shop: Shop, moment: str) -> None:
+    shop.gateway.will_answer(shop.gateway.page())
+    await shop.begin()
+    info = {"retry_after": moment, "description": "10 payments a day"}
+    shop.gateway.book[shop.order_id] = [payment(shop.order_id, "failure", status_code="4010", limit_info=info)]
+    answer = await shop.process_session()
+    [error] = answer.data["errors"]
+    assert (error["code"], "retryAfter" in error) == ("4010", False)
+    known = await kept(shop)
+    assert (known.retry_after, known.limit) == (None, "10 payments a day")
+
+
+async def test_a_limit_that_declined_one_card_is_not_told_of_the_card_that_paid(shop: Shop) -> None:
+    shop.gateway.will_answer(shop.gateway.page())
+    await shop.begin()
+    info = {"retry_after": "2026-11-22T00:00:00.000", "description": "10 payments a day"}
+    await shop.notify(payment(shop.order_id, "failure", payment_id="first", status_code="4010", limit_info=info))
+    await shop.work()
+    assert (await kept(shop)).limit == "10 payments a day"
+    await shop.notify(payment(shop.order_id, payment_id="second"))
+    await shop.work()
+    known = await kept(shop)
+    assert (shop.amounts, known.retry_after, known.limit) == (amounts(charged=TOTAL), None, None)
+
+
 @pytest.mark.parametrize(
     ("mask", "payway", "wallet", "text"),
     [

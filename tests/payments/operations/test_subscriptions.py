@@ -347,7 +347,7 @@ async def test_a_card_that_was_declined_on_the_page_is_no_later_charge(shop: Sho
 
 @pytest.mark.law(7)
 @pytest.mark.law(15)
-@pytest.mark.parametrize("created_at", [None, "", "1970-01-01T00:00:00.000"])
+@pytest.mark.parametrize("created_at", [None, "", "1970-01-01T00:00:00.000", "2026-11-21T14:02:00.000"])
 @pytest.mark.parametrize("status", ["pending", "failure"])
 async def test_without_a_time_a_decline_is_no_later_charge_unless_its_id_is_known(
     shop: Shop, status: str, created_at: str | None
