@@ -175,9 +175,9 @@ def _operation_entries(
         tone = _TONES.get(operation.state, Tone.OPEN)
         more: Facts = {"state": operation.state.value, "status_code": operation.status_code}
         yield entry(operation.updated_at, who, what, message, tone, **more)
-    if operation.details:
-        lines = Details.from_row(operation.details).lines()
-        details = tuple(LazyMessage("%(name)s %(value)s", name=label, value=value) for label, value in lines)
+    lines = Details.from_row(operation.details).lines()
+    details = tuple(LazyMessage("%(name)s %(value)s", name=label, value=value) for label, value in lines)
+    if details:
         message = LazyMessage("also reports for the %(what)s: %(told)s", what=name, told=Joined(details, by="; "))
         yield entry(operation.updated_at, Actor.GATEWAY, "details", message, details=operation.details)
 

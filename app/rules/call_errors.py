@@ -146,19 +146,26 @@ def can_wait_again(operation: Operation, error: GatewayError, context: DecisionC
     """Return whether an operation that had waited for its turn waits for another one, as it was not carried out.
 
     The gateway takes no requests now, or cannot be reached. After a day of that it has failed, and staff are told.
+    The day begins with its first turn: how long it waited for the operation before it says nothing of the gateway.
     """
     is_passing = isinstance(error, RateLimitedError | NotSentError) and not is_retried_until_confirmed(operation)
     # A notification or look-up may know more.
     is_still_open = operation.state is State.INTENT
-    return is_passing and is_still_open and not context.schedule.is_overdue(operation.created_at, context.now)
+    is_over = context.schedule.is_overdue(_turned_away_since(operation, context), context.now)
+    return is_passing and is_still_open and not is_over
 
 
 def wait_again(operation: Operation, error: GatewayError, context: DecisionContext) -> None:
     """Let an operation wait for another turn; not before the moment that the gateway has stated, if it has."""
     pause = timedelta(seconds=error.pause) if isinstance(error, RateLimitedError) and error.pause is not None else None
-    postpone_call(operation, pause, context.schedule, context.now)
-    if pause is not None:
-        operation.details = Details(retry_after=operation.next_poll_at).to_row()
+    since = _turned_away_since(operation, context)
+    postpone_call(operation, pause, context.schedule, context.now, since=since)
+    stated = None if pause is None else operation.next_poll_at
+    operation.details = Details(retry_after=stated, turned_away_at=since).to_row()
+
+
+def _turned_away_since(operation: Operation, context: DecisionContext) -> datetime:
+    return Details.from_row(operation.details).turned_away_at or context.now
 
 
 def is_state_conflict(outcome: Checkout | PaymentRecord | OperationRecord | GatewayError) -> bool:

@@ -46,6 +46,7 @@ class Details(_StoredModel):
     ``gateway_order_id`` and ``billing_order_id`` are the acquirer's ids of the payment, ``transaction_id`` is the
     gateway's own. ``processed`` is the amount that the payer actually paid, where the payer may change it.
     ``retry_after`` and ``limit`` are set when a limit caused the decline. Timestamps are in UTC.
+    ``turned_away_at``: when the gateway first did not take what had waited for its turn; our own word.
     """
 
     payment_id: str | None = None
@@ -66,6 +67,7 @@ class Details(_StoredModel):
     limit: str | None = None
     created_at: datetime | None = None
     processed_at: datetime | None = None
+    turned_away_at: datetime | None = None
 
     @classmethod
     def from_record(cls, record: PaymentRecord | OperationRecord) -> Self:

@@ -119,12 +119,14 @@ def start_call(operation: Operation, schedule: Schedule, now: datetime) -> None:
     operation.next_poll_at = schedule.intent_deadline(now)
 
 
-def postpone_call(operation: Operation, pause: timedelta | None, schedule: Schedule, now: datetime) -> None:
+def postpone_call(
+    operation: Operation, pause: timedelta | None, schedule: Schedule, now: datetime, *, since: datetime
+) -> None:
     """Have an operation wait for another turn that the gateway has not taken, for ``pause``, if the gateway states it.
 
-    If None, as long again as it has waited so far.
+    If None, as long again as it has waited so far, ``since`` its first turn.
     """
-    waited = min(now - operation.created_at, schedule.longest_pause)
+    waited = min(now - since, schedule.longest_pause)
     operation.state, operation.updated_at = State.WAITING, now
     operation.next_poll_at = now + max(waited if pause is None else pause, schedule.first_poll)
 

@@ -14,6 +14,7 @@ from app.rules.call_errors import confirm_address, report_to_staff
 from app.rules.decision_context import DecisionContext, raise_problem
 from app.rules.decisions.action import step_for
 from app.rules.decisions.gateway_call import abandon_page
+from app.rules.details import Details
 from app.rules.issues import Issue, IssueCode
 from app.rules.labels import what_of
 from app.rules.observation import Observations
@@ -151,6 +152,8 @@ class TurnCame(Fact["PaymentAggregate | None"]):
         if not self.can_be_sent:
             make_due(operation, context.now + context.schedule.longest_pause)
             return None
+        turned_away_at = Details.from_row(operation.details).turned_away_at
+        operation.details = Details(turned_away_at=turned_away_at).to_row()
         try:
             _check_left(aggregate, operation)
             recompute_shares(aggregate, operation)
@@ -158,7 +161,6 @@ class TurnCame(Fact["PaymentAggregate | None"]):
             conclude(aggregate, operation, State.FAILURE, context, message=refusal.message)
             return None
         operation.shares = requested_shares(operation)
-        operation.details = {}  # of a turn at which the gateway did not take it
         _update_whole(aggregate, operation, current.reserved)
         start_call(operation, context.schedule, context.now)
         return aggregate

@@ -9,6 +9,7 @@ import pytest
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import CloseReason, Flow, Kind, Mode, State
 from app.rules.decisions.gateway_call import CallReturned
+from app.rules.details import Details
 from gateway_client.errors import GatewayError, NotSentError, OutcomeUnknownError, RateLimitedError, RefusedError
 from gateway_client.models import Checkout, read_record
 from tests.payments.aggregates import NOON, ORDER, POS, an_aggregate, an_operation, decision_context
@@ -126,8 +127,10 @@ class TestWaited:
     def test_pause_before_the_next_turn_is_the_gateways_or_grows(
         self, pause: float | None, waited: timedelta, seconds: int
     ) -> None:
-        """The last one was requested by a clock that was ahead."""
-        refund = an_operation(Kind.REFUND, State.INTENT, FORTY, created_at=NOON - waited)
+        """It is reckoned from its first turn, not from its request; that of the last one was by a clock ahead."""
+        turned_away = Details(turned_away_at=NOON - waited).to_row() if waited else {}
+        requested = NOON - timedelta(days=3)
+        refund = an_operation(Kind.REFUND, State.INTENT, FORTY, created_at=requested, details=turned_away)
         aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, refund)
         error = RateLimitedError("Too many requests", pause=pause, http_status=429)
         CallReturned(refund.id or 0, error, decision_context(), waited=True).decide(aggregate, [])

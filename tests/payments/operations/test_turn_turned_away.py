@@ -109,6 +109,23 @@ async def test_a_day_of_busy_answers_ends_it_and_says_so(refunds: Shop) -> None:
     assert len(refunds.gateway.calls) == calls < 40
 
 
+@pytest.mark.law(13)
+async def test_the_day_of_busy_answers_begins_with_its_first_turn(refunds: Shop) -> None:
+    """It has waited longer than that for the bank to decide about the one before it."""
+    refunds.gateway.book[refunds.order_id].append(
+        operation("refund", refunds.order_id, "300.00", "pending", operation_id="first")
+    )
+    await refunds.pass_time(hours=25)
+    refunds.gateway.book[refunds.order_id].pop()
+    refunds.gateway.will_answer(busy(), busy(), second_done(refunds))
+    await end_first(refunds)
+    await refunds.pass_time(minutes=1)
+    assert refunds.saleor.reported_types.count("REFUND_FAILURE") == 0
+    await refunds.pass_time(minutes=5)
+    assert refunds.gateway.calls.count("refund") == 4
+    assert refunds.amounts == amounts(charged="69.50", refunded="500.00")
+
+
 async def test_staff_see_when_it_is_sent_again(refunds: Shop) -> None:
     await refunds.pass_time(seconds=5)
     refunds.gateway.will_answer(busy("600"))
