@@ -2,7 +2,8 @@
 
 import structlog
 
-from app.rules.decisions.placed_order import OrderAsked, OrderNotAsked
+from app.rules.decisions.answer_confirmation import stated_pause
+from app.rules.decisions.placed_order import OrderAsked, OrderNotAsked, OrderNotStated
 from app.services import Services
 from app.store.aggregates import ById, SameDebt
 from app.worker.presence import get_current_installation
@@ -24,12 +25,14 @@ async def find_order(services: Services, saleor: SaleorClient, payment_id: int) 
     if installation.is_shut_out:
         await services.payments.record(which, OrderNotAsked(services.now()))
         return True
-    source, responded = None, True
+    source = None
     try:
         source = await fetch_source(saleor, installation, payment.transaction_id)
     except SaleorError as error:
-        responded = not isinstance(error, SaleorUnreachableError)
         log.info("order not found out yet", payment=payment.order_id, error=str(error))
+        if isinstance(error, SaleorUnreachableError):
+            await services.payments.record(which, OrderNotStated(stated_pause(error), services.now()))
+            return False
     debt = SameDebt(payment.installation_id, payment.source_id)
     await services.payments.record_of_attempt(which, debt, OrderAsked(source, services.now()))
-    return responded
+    return True

@@ -11,6 +11,7 @@ import structlog
 from app.core.alerts import AlertKind
 from app.reports.alerts.open_alerts import Alert, find_open_alerts
 from app.reports.alerts.texts import ALERT_TEXTS
+from app.rules.decisions.answer_confirmation import stated_pause
 from app.services import Services
 from app.store.installations import OpenInstallation
 from app.store.problems import clear_reported, mark_reported, reported_keys, schedule_problem_comparison
@@ -42,7 +43,8 @@ async def compare_problems(services: Services, saleor: SaleorClient, installatio
         try:
             await _compare_store(services, saleor, installation, installation.app_id)
         except SaleorError as error:
-            pause = _PAUSE_UNREACHABLE if isinstance(error, SaleorUnreachableError) else _PAUSE_REFUSED
+            is_away = isinstance(error, SaleorUnreachableError)
+            pause = max(stated_pause(error), _PAUSE_UNREACHABLE) if is_away else _PAUSE_REFUSED
             log.info("problems not told to Saleor", saleor=installation.saleor_api_url, error=str(error))
     async with services.database.transaction() as session:
         await schedule_problem_comparison(session, installation_id, None if pause is None else services.now() + pause)

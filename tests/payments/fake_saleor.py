@@ -81,6 +81,7 @@ class FakeSaleor(SaleorClient):
         self.failures: deque[SaleorError | None] = deque()
         self.report_received = asyncio.Event()
         self.is_down = False
+        self.pause_while_down: float | None = None  # seconds for which it wants no requests
         self.states_totals = False
 
     def new_transaction(self, token: UUID | None = None) -> Transaction:
@@ -268,7 +269,7 @@ class FakeSaleor(SaleorClient):
         if self.document_failures and (trouble := self.document_failures.popleft()) is not None:
             raise trouble
         if self.is_down:
-            raise SaleorUnreachableError("down")
+            raise self._down()
         text = self._documents.text(operation, version or parse_version(installed.schema_version))
         asked = loads(dumps({"query": text, "variables": dict(variables)}))
         _, body = await self._api.handle(asked, installed.token, SaleorFaults())
@@ -280,9 +281,14 @@ class FakeSaleor(SaleorClient):
         data: dict[str, Any] = loads(json.dumps(body["data"], default=str))
         return data
 
+    def _down(self) -> SaleorUnreachableError:
+        error = SaleorUnreachableError("down")
+        error.pause = self.pause_while_down
+        return error
+
     def _order_of(self, transaction_id: str) -> dict[str, Any]:
         if self.is_down:
-            raise SaleorUnreachableError("down")
+            raise self._down()
         return self._shown(self.transactions[transaction_id])
 
     def _shown(self, transaction: Transaction) -> dict[str, Any]:

@@ -77,6 +77,22 @@ async def test_saleor_is_silent_and_comes_back(paid_shop: Shop) -> None:
     assert await number(paid_shop) == "1042"
 
 
+async def test_saleor_is_silent_for_days_and_comes_back(paid_shop: Shop) -> None:
+    """A question that was not answered is none of the few that an order is worth."""
+    paid_shop.saleor.is_down = True
+    place(paid_shop)
+    await paid_shop.pass_time(days=3)
+    paid_shop.saleor.is_down = False
+    await paid_shop.pass_time(hours=1)
+    assert await number(paid_shop) == "1042"
+
+
+async def test_saleor_that_has_no_time_is_left_alone_as_long_as_it_says(paid_shop: Shop) -> None:
+    paid_shop.saleor.is_down, paid_shop.saleor.pause_while_down = True, 1200
+    await paid_shop.pass_time(minutes=1)
+    assert (await paid_shop.aggregate()).payment.next_order_poll_at == paid_shop.clock.now + timedelta(minutes=20)
+
+
 @pytest.mark.parametrize("flow", ["CHARGE", "AUTHORIZATION"])
 async def test_it_is_asked_as_often_as_it_is_worth(shop: Shop, flow: str) -> None:
     await shop.complete_payment(flow)

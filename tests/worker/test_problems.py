@@ -13,6 +13,13 @@ from tests.payments.alert_cases import another_amount_is_paid, keys_are_refused,
 from tests.payments.shop import SALEOR, Shop, work_at_once
 
 
+def busy(*, seconds: int) -> SaleorUnreachableError:
+    """Return the error of a Saleor that wants no requests for so long."""
+    error = SaleorUnreachableError("too many requests")
+    error.pause = seconds
+    return error
+
+
 async def in_a_minute(shop: Shop) -> None:
     """Let a worker do what is due in a minute."""
     shop.clock.now += COMPARISON_INTERVAL
@@ -109,6 +116,8 @@ async def test_a_crash_between_telling_and_remembering_shows_nothing_twice(
     ("trouble", "pause"),
     [
         (SaleorUnreachableError("nobody answers"), timedelta(minutes=5)),
+        (busy(seconds=60), timedelta(minutes=5)),
+        (busy(seconds=1800), timedelta(minutes=30)),
         (SaleorNotAuthorisedError("the app is switched off"), timedelta(hours=1)),
         (SaleorRefusedError("GRAPHQL_ERROR", None, "Cannot query field appProblemCreate"), timedelta(hours=1)),
     ],

@@ -14,6 +14,7 @@ from app.core.payment import Payment, PaymentAggregate
 from app.rules.balance import balance
 from app.rules.decisions.competing_attempts import state_double_payment
 from app.rules.order_standing import (
+    PATIENT_POLLS,
     agrees,
     are_sums_behind,
     close_page_not_owed,
@@ -85,6 +86,24 @@ class OrderNotAsked(Fact[None]):
         """Postpone the poll; this one was not made."""
         do_not_count_poll(aggregate.payment)
         aggregate.payment.next_order_poll_at = self.now + _PAUSES[2]
+
+
+@dataclass(frozen=True, slots=True)
+class OrderNotStated(Fact[None]):
+    """Saleor was polled for the order and gave no answer. ``pause``: for how long it wants no requests."""
+
+    pause: timedelta
+    now: datetime
+
+    def decide(self, aggregate: PaymentAggregate) -> None:
+        """Poll again within the hour, however long that takes: only answers say that there is no order."""
+        payment = aggregate.payment
+        if payment.next_order_poll_at is None:
+            return  # its number has become known since
+        if payment.order_polls > PATIENT_POLLS:
+            do_not_count_poll(payment)
+        polls = min(max(payment.order_polls, 1), PATIENT_POLLS)
+        payment.next_order_poll_at = self.now + max(self.pause, _PAUSES[polls - 1])
 
 
 @dataclass(frozen=True, slots=True)

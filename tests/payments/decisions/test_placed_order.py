@@ -6,7 +6,7 @@ import pytest
 
 from app.core.vocabulary import EventState, Flow, State
 from app.i18n.messages import Money
-from app.rules.decisions.placed_order import OrderAsked, OrderNotAsked, schedule_comparison
+from app.rules.decisions.placed_order import OrderAsked, OrderNotAsked, OrderNotStated, schedule_comparison
 from app.rules.issues import Issue, IssueCode
 from app.rules.problems import add_problem, cause_of_unpaid_order, open_problems
 from saleor_app_sdk.responses import EventType
@@ -22,6 +22,36 @@ def test_poll_that_saleor_did_not_let_the_app_make_is_made_an_hour_later_and_not
     OrderNotAsked(NOON).decide(aggregate)
     assert aggregate.payment.order_polls == left
     assert aggregate.payment.next_order_poll_at == NOON + timedelta(hours=1)
+
+
+@pytest.mark.parametrize(
+    ("polls", "pause", "left", "minutes"),
+    [
+        (0, 0, 0, 1),
+        (1, 0, 1, 1),
+        (2, 0, 2, 10),
+        (3, 0, 3, 60),
+        (4, 0, 3, 60),
+        (1, 20, 1, 20),
+        (2, 5, 2, 10),
+        (4, 60, 3, 60),
+    ],
+)
+def test_poll_without_an_answer_is_repeated_within_the_hour_or_when_saleor_has_time(
+    polls: int, pause: int, left: int, minutes: int
+) -> None:
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
+    aggregate.payment.order_polls, aggregate.payment.next_order_poll_at = polls, NOON
+    OrderNotStated(timedelta(minutes=pause), NOON).decide(aggregate)
+    assert aggregate.payment.order_polls == left
+    assert aggregate.payment.next_order_poll_at == NOON + timedelta(minutes=minutes)
+
+
+def test_poll_without_an_answer_is_not_repeated_once_the_order_is_known() -> None:
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
+    aggregate.payment.order_polls, aggregate.payment.next_order_poll_at = 4, None
+    OrderNotStated(timedelta(), NOON).decide(aggregate)
+    assert (aggregate.payment.order_polls, aggregate.payment.next_order_poll_at) == (4, None)
 
 
 @pytest.mark.parametrize("planned", [None, NOON + timedelta(minutes=1), NOON + timedelta(days=1)])
