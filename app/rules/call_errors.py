@@ -217,12 +217,13 @@ def _code_of_fields(fields: Set[str]) -> str:
     return AMOUNT_NOT_ACCEPTED if others <= _AMOUNT_FIELDS else STORE_UNAVAILABLE
 
 
-def _is_busy_for_longer(error: GatewayError) -> bool:
+def is_busy_for_longer(error: GatewayError) -> bool:
+    """Return True when the gateway wants no requests for more than a minute."""
     return isinstance(error, RateLimitedError) and error.pause is not None and error.pause > _A_MINUTE.total_seconds()
 
 
 def _shopper_message(error: GatewayError, code: str, language: str) -> str:
-    if _is_busy_for_longer(error):
+    if is_busy_for_longer(error):
         return translation_for(language).gettext(_BUSY_FOR_SHOPPERS)
     return status_message(TABLE[code], language) if code in TABLE else shopper_message_of(code, language)
 
@@ -243,7 +244,7 @@ def _staff_message(error: GatewayError) -> str:
         case BadCredentialsError():
             return f"{_KEYS_REFUSED}{code}"
         case RateLimitedError():
-            return f"{_BUSY_FOR_LONGER if _is_busy_for_longer(error) else _BUSY}{code}"
+            return f"{_BUSY_FOR_LONGER if is_busy_for_longer(error) else _BUSY}{code}"
         case RefusedError(violations=violations) if violations:
             fields = "; ".join(f"{violation.field}: {violation.text}" for violation in violations)
             reason = f"{error.message.rstrip('.')} ({fields})"

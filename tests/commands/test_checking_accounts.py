@@ -139,6 +139,10 @@ async def test_nothing_to_check_is_no_success(shell: Shell, services: Services, 
             "is busy, so the keys could not be checked: try again in a minute",
         ),
         (
+            JSONResponse({"message": "slow down"}, 429, {"Retry-After": "600"}),
+            "is busy for a while, so the keys could not be checked: try again later",
+        ),
+        (
             PlainTextResponse("down", 503),
             "has problems (HTTP 503: “down”), so the keys could not be checked: try again later",
         ),

@@ -15,6 +15,7 @@ from app.flows.accounts.channels import AccountView
 from app.flows.accounts.dialect_findings import DialectFinding, find_dialect
 from app.flows.accounts.gateway_access import AreaFinding, check_areas
 from app.i18n.messages import LazyMessage, gettext_noop
+from app.rules.call_errors import is_busy_for_longer
 from app.rules.connection_remedies import remedy_for
 from app.services import Services
 from gateway_client.client import GatewayClient
@@ -42,6 +43,9 @@ class FailureReason(StrEnum):
     )
     BUSY = gettext_noop(
         "the gateway at %(host)s is busy, so the keys could not be checked%(code)s: try again in a minute"
+    )
+    BUSY_FOR_LONGER = gettext_noop(
+        "the gateway at %(host)s is busy for a while, so the keys could not be checked%(code)s: try again later"
     )
     NO_CONNECTION = gettext_noop("cannot connect to %(host)s (%(why)s): check the address, and %(remedy)s")
     NO_ANSWER = gettext_noop(
@@ -203,7 +207,7 @@ def _classify(error: GatewayError) -> FailureReason:  # noqa: PLR0911 - one retu
         case BadCredentialsError() | OutcomeUnknownError(http_status=401):  # in whatever words
             return FailureReason.KEYS_REFUSED
         case RateLimitedError():
-            return FailureReason.BUSY
+            return FailureReason.BUSY_FOR_LONGER if is_busy_for_longer(error) else FailureReason.BUSY
         case NotSentError():
             return FailureReason.NO_CONNECTION
         case OutcomeUnknownError(http_status=None):

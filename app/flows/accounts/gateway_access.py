@@ -12,7 +12,7 @@ from types import MappingProxyType
 from urllib.parse import urlsplit
 
 from app.i18n.messages import LazyMessage, gettext_noop
-from app.rules.call_errors import KeysNotOpenedError
+from app.rules.call_errors import KeysNotOpenedError, is_busy_for_longer
 from app.store.tables import MerchantAccount
 from gateway_client.client import GatewayClient
 from gateway_client.errors import (
@@ -65,6 +65,7 @@ class Reason(StrEnum):
     )
     REFUSES = gettext_noop("the gateway at %(host)s refuses the request: %(said)s%(code)s")
     BUSY = gettext_noop("the gateway at %(host)s is busy: try again in a minute")
+    BUSY_FOR_LONGER = gettext_noop("the gateway at %(host)s is busy for a while: try again later")
     NO_CONNECTION = gettext_noop("cannot connect to %(host)s (%(why)s): try again, or check the address under Options")
     NO_ANSWER = gettext_noop("%(host)s gives no readable response: try again in a minute")
     IN_TROUBLE = gettext_noop("the gateway at %(host)s has problems (%(http)s): try again later")
@@ -175,7 +176,7 @@ def _classify(error: GatewayError) -> tuple[Access, Reason]:  # noqa: PLR0911 - 
         case BadCredentialsError():
             return Access.NOT_PERMITTED, Reason.NOT_LET_IN
         case RateLimitedError():
-            return Access.NOT_REACHABLE, Reason.BUSY
+            return Access.NOT_REACHABLE, Reason.BUSY_FOR_LONGER if is_busy_for_longer(error) else Reason.BUSY
         case NotFoundError() | RefusedError(status_code="4152"):  # "not set up for this"
             return Access.NOT_PERMITTED, Reason.NOT_OFFERED
         case RefusedError(http_status=403):

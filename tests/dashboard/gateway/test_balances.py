@@ -82,6 +82,10 @@ async def test_a_key_that_may_not_read_balances_is_told_so_with_what_to_do(
         (FaultRule(path=BALANCES, effect="status", status=503), "has problems (HTTP 503): try again later"),
         (FaultRule(path=BALANCES, effect="status", status=429), "is busy: try again in a minute"),
         (
+            FaultRule(path=BALANCES, effect="status", status=429, headers={"Retry-After": "600"}),
+            "is busy for a while: try again later",
+        ),
+        (
             FaultRule(path=BALANCES, effect="status", status=404, wording="html"),
             "is not this area of the gateway (HTTP",
         ),
