@@ -10,7 +10,7 @@ Saleor
     ``EventDue``, ``EventReported``, ``ResendRequested`` (``delivery``): the reports that it receives
     ``HistoryRead``, ``HistoryNotRead``, ``RefundRerequested`` (``answer_confirmation``): has it read an answer?
     ``FoundInHistory`` (``delivery``): it has an event under another reference
-    ``OrderAsked``, ``OrderNotAsked``, ``DebtSeen`` (``placed_order``): the order that is paid for
+    ``OrderAsked``, ``OrderNotAsked``, ``OrderNotStated``, ``DebtSeen`` (``placed_order``): the order that is paid for
 
 The gateway
     ``NotificationReceived`` (``notification``): what it notifies of
