@@ -231,7 +231,12 @@ class Operation:
     @property
     def has_surely_failed(self) -> bool:
         """True when it has failed and no record says otherwise."""
-        return self.state is State.FAILURE and not self.contradicted
+        return self.state is State.FAILURE and not self.contradicted and self.newer_try is None
+
+    @property
+    def newer_try(self) -> str | None:
+        """The gateway's id of a newer try on the page of a payment that was declined, while that is at the bank."""
+        return self.details.get("newer_try") if self.state is State.FAILURE else None
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

@@ -80,7 +80,7 @@ def _standing(aggregate: PaymentAggregate, now: Balance) -> Standing:
     match create.state:
         case State.SUCCESS:
             return _money_standing(aggregate, now)
-        case State.FAILURE:
+        case State.FAILURE if create.newer_try is None:
             cancelled = explain(Status.FAILURE, create.status_code).kind is CodeKind.CANCELLED
             return Standing.CANCELLED if cancelled else Standing.FAILED
         case State.INIT:

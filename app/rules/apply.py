@@ -11,7 +11,7 @@ from app.core.payment import Operation, Payment, PaymentAggregate
 from app.core.vocabulary import Kind, State
 from app.rules.balance import balance, is_overdrawn, status_of, update_booking
 from app.rules.decision_context import DecisionContext, enqueue_note, flag_unexplained, raise_problem, report_operation
-from app.rules.details import Details, forget_limit, payment_method_to_row, update_details
+from app.rules.details import Details, forget_decline, payment_method_to_row, update_details
 from app.rules.disputes import flag_disputes_paid_back_twice, report_dispute, report_returned_money
 from app.rules.external_operations import (
     amount_left_for,
@@ -37,6 +37,7 @@ from app.rules.mapper import (
     expectation_of,
     update_shopper_turn,
 )
+from app.rules.newer_try import update_newer_try
 from app.rules.observation import (
     UnexplainedMoney,
     bind_attempt,
@@ -242,7 +243,7 @@ def _post(
     payment, before = aggregate.payment, operation.state
     behind = transition.problem is not None or seen.state.rank < before.rank
     if transition.state is State.SUCCESS:
-        forget_limit(operation)
+        forget_decline(operation)
     update_details(operation, seen.details, behind=behind)
     if transition.problem is not None:
         _post_mismatch(aggregate, operation, transition, seen, context)
@@ -315,6 +316,7 @@ def _post_repeated(
         operation.operation_id = operation.operation_id or seen.gateway_id  # staff settled it before it was named
     if operation.state is seen.state is State.PENDING:
         bind_attempt(aggregate, operation, seen, seen.state)
+    update_newer_try(payment, operation, seen, context)
     turn = operation.waits_for_shopper
     update_shopper_turn(payment, operation, seen)
     if operation.waits_for_shopper is not turn and payment.has_rivals:

@@ -46,7 +46,8 @@ class Details(_StoredModel):
     ``gateway_order_id`` and ``billing_order_id`` are the acquirer's ids of the payment, ``transaction_id`` is the
     gateway's own. ``processed`` is the amount that the payer actually paid, where the payer may change it.
     ``retry_after`` and ``limit`` are set when a limit caused the decline. Timestamps are in UTC.
-    ``turned_away_at``: when the gateway first did not take what had waited for its turn; our own word.
+    ``turned_away_at``: when the gateway first did not take what had waited for its turn; and ``newer_try``: see
+    ``Operation``. Both are our own words.
     """
 
     payment_id: str | None = None
@@ -68,6 +69,7 @@ class Details(_StoredModel):
     created_at: datetime | None = None
     processed_at: datetime | None = None
     turned_away_at: datetime | None = None
+    newer_try: str | None = None
 
     @classmethod
     def from_record(cls, record: PaymentRecord | OperationRecord) -> Self:
@@ -223,11 +225,12 @@ def update_details(operation: Operation, stated: Details, *, behind: bool) -> No
         operation.details = merged.to_row()
 
 
-def forget_limit(operation: Operation) -> None:
-    """Drop what was stated of a limit that had declined an operation: it has succeeded after all."""
+def forget_decline(operation: Operation) -> None:
+    """Drop what explained that an operation was declined, and what was tried after it: it has succeeded after all."""
     known = Details.from_row(operation.details)
-    if known.retry_after is not None or known.limit is not None:
-        operation.details = known.model_copy(update={"retry_after": None, "limit": None}).to_row()
+    forgotten = known.model_copy(update={"retry_after": None, "limit": None, "newer_try": None})
+    if forgotten != known:
+        operation.details = forgotten.to_row()
 
 
 _WALLETS = {"applepay": "Apple Pay", "googlepay": "Google Pay", "gpay": "Google Pay"}

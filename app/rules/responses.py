@@ -103,7 +103,7 @@ def session_response(aggregate: PaymentAggregate, page: str | None) -> SessionRe
             return SessionResponse.success(
                 flow, psp_reference=_required_reference(create), amount=create.amount, **fields
             )
-        case State.FAILURE:
+        case State.FAILURE if create.newer_try is None:
             message = create.shopper_message or shopper_message_of(create.status_code, payment.language)
             retry_after = Details.from_row(create.details).retry_after
             errors = [error_data(create.status_code or DECLINED, message, retry_after=retry_after)]
@@ -176,7 +176,7 @@ def _required_reference(operation: Operation) -> str:
 def _next_step(aggregate: PaymentAggregate) -> dict[str, Any]:
     """Return the storefront's next step: a redirect of the shopper, or an error that states what is missing."""
     payment, create = aggregate.payment, aggregate.create
-    if payment.mode is Mode.HOSTED:
+    if payment.mode is Mode.HOSTED and create.newer_try is None:
         return _page_data(aggregate)
     if create.state is not State.PENDING:
         return {"errors": [error_data(CREATION_UNKNOWN, translation_for(payment.language).gettext(_PAYING))]}

@@ -5,6 +5,7 @@ from app.rules.apply import apply
 from app.rules.decision_context import DecisionContext, flag_unexplained, raise_problem
 from app.rules.external_operations import flag_overdrawn_by_others, flag_partial_release
 from app.rules.issues import Issue, IssueCode
+from app.rules.newer_try import end_newer_try
 from app.rules.observation import Observations
 from app.rules.problems import UNREADABLE, clear_problem
 from app.rules.released_rest import doubt_refused_release, release_unkept_rest
@@ -17,6 +18,7 @@ def apply_whole_order(aggregate: PaymentAggregate, shown: Observations, context:
     it treats otherwise than we do.
     """
     apply(aggregate, aggregate.payment.account.pos_id, shown, context)
+    end_newer_try(aggregate, shown)
     flag_overdrawn_by_others(aggregate, context.now)
     flag_partial_release(aggregate, context.now)
     release_unkept_rest(aggregate, shown, context)

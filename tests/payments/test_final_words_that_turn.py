@@ -12,6 +12,7 @@ from app.core.alerts import AlertKind
 from app.core.vocabulary import Kind, State
 from app.flows.on_demand import look_up_now
 from app.flows.staff.manual_resolution import Decision, acknowledge_problems, settle
+from app.reports.status import Standing, standings
 from app.rules.problems import problem_text
 from app.web.shopper.view import PaymentState
 from app.web.shopper.view_builder import find_view
@@ -274,6 +275,96 @@ class TestPerhapsPaid:
         assert paid_shop.transaction.actions == []
         await decide(paid_shop, State.FAILURE, kind=Kind.REFUND)
         assert paid_shop.transaction.actions == ["REFUND"]
+
+
+class TestATryAfterADecline:
+    """The shopper tries another card on the page, and the bank decides (laws of money, 12)."""
+
+    pytestmark = pytest.mark.law(12)
+
+    @pytest.fixture
+    async def tried(self, declined: Shop) -> Shop:
+        """A shop in which another card than the declined one is at the bank."""
+        declined.gateway.book[declined.order_id] = [payment(declined.order_id, "failure"), self.at_the_bank(declined)]
+        await reports(declined, "pending", payment_id=LATER_CARD)
+        return declined
+
+    @staticmethod
+    def at_the_bank(shop: Shop, **more: object) -> dict[str, object]:
+        return payment(shop.order_id, "pending", payment_id=LATER_CARD, **more)
+
+    async def test_is_perhaps_paid(self, tried: Shop) -> None:
+        assert await shown(tried) is PaymentState.WAITING
+        assert await code_of_next_attempt(tried) == "PAYMENT_IN_PROGRESS"
+        answer = await tried.process_session()
+        assert (answer.result, answer.data["errors"][0]["code"]) == ("CHARGE_ACTION_REQUIRED", "CREATION_UNKNOWN")
+        assert (tried.amounts, tried.saleor.reported_types) == (amounts(), ["CHARGE_FAILURE"])
+
+    async def test_is_what_staff_read(self, tried: Shop) -> None:
+        assert standings(await tried.aggregate()) == (Standing.NOT_KNOWN,)
+        await reports(tried, "failure", payment_id=LATER_CARD)
+        assert standings(await tried.aggregate()) == (Standing.FAILED,)
+
+    @pytest.mark.law(2)
+    async def test_is_not_ended_by_a_look_up_that_cannot_be_read(self, tried: Shop) -> None:
+        tried.gateway.book[tried.order_id][1] = {"payment_id": LATER_CARD}
+        await tried.pass_time(hours=1)
+        assert await shown(tried) is PaymentState.WAITING
+
+    async def test_closes_a_page_that_is_open_meanwhile(self, declined: Shop) -> None:
+        new = await opened(another(declined), TOTAL, sourceObject=basket(TOTAL))
+        declined.gateway.book[declined.order_id] = [self.at_the_bank(declined)]
+        declined.gateway.will_answer(json_reply([payment(new.order_id, "failure", status_code="6007")]))
+        await reports(declined, "pending", payment_id=LATER_CARD)
+        assert declined.gateway.calls.count("cancel") == 1
+        assert await subjects(declined) == []
+
+    async def test_that_is_made_is_paid(self, tried: Shop) -> None:
+        await reports(tried, "success", payment_id=LATER_CARD)
+        assert tried.amounts == amounts(charged=TOTAL)
+        assert await shown(tried) is PaymentState.PAID
+        assert await subjects(tried) == []
+
+    async def test_that_is_declined_too_leaves_nothing_paid(self, tried: Shop) -> None:
+        await reports(tried, "failure", payment_id=LATER_CARD)
+        assert await shown(tried) is PaymentState.FAILED
+        assert (await tried.process_session()).result == "CHARGE_FAILURE"
+        await opened(another(tried), TOTAL, sourceObject=basket(TOTAL))
+
+    @pytest.mark.law(13)
+    async def test_is_looked_up_until_it_has_ended(self, tried: Shop) -> None:
+        await tried.pass_time(hours=30)
+        assert await shown(tried) is PaymentState.WAITING
+        tried.gateway.book[tried.order_id].pop()
+        await tried.pass_time(hours=1)
+        assert await shown(tried) is PaymentState.FAILED
+        looked_up = len(tried.gateway.calls)
+        await tried.pass_time(hours=3)
+        assert len(tried.gateway.calls) == looked_up
+
+    @pytest.mark.law(7)
+    async def test_that_is_told_late_is_over_at_the_next_look_up(self, tried: Shop) -> None:
+        await reports(tried, "failure", payment_id=LATER_CARD)
+        await reports(tried, "pending", payment_id=LATER_CARD, fee=None)
+        tried.gateway.book[tried.order_id][-1]["status"] = "failure"
+        await tried.pass_time(minutes=2)
+        assert await shown(tried) is PaymentState.FAILED
+
+    async def test_is_seen_by_a_look_up_and_followed(self, declined: Shop) -> None:
+        declined.gateway.book[declined.order_id] = [payment(declined.order_id, "failure"), self.at_the_bank(declined)]
+        assert await look_up_now(declined.services, declined.order_id) is None
+        assert await shown(declined) is PaymentState.WAITING
+        declined.gateway.book[declined.order_id][1]["status"] = "success"
+        await declined.pass_time(minutes=5)
+        assert declined.amounts == amounts(charged=TOTAL)
+
+    @pytest.mark.parametrize("more", [{}, {"payment_id": LATER_CARD, "user_action_required": True}])
+    async def test_is_none_of_the_same_card_or_while_the_shopper_must_act(
+        self, declined: Shop, more: dict[str, object]
+    ) -> None:
+        await reports(declined, "pending", **more)
+        assert await shown(declined) is PaymentState.FAILED
+        await opened(another(declined), TOTAL, sourceObject=basket(TOTAL))
 
 
 class TestAFailureAfterASuccess:

@@ -225,6 +225,8 @@ def attempt_of(aggregate: PaymentAggregate) -> Attempt:
 def _is_at_the_bank(aggregate: PaymentAggregate) -> bool:
     """Return True while the shopper has nothing to do; also for a card payment whose outcome is not known yet."""
     create = aggregate.create
+    if create.newer_try is not None:
+        return True
     if create.state is State.PENDING:
         return not create.waits_for_shopper
     return aggregate.payment.mode is Mode.DIRECT and create.state in {State.INTENT, State.UNKNOWN}

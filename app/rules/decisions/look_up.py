@@ -99,12 +99,13 @@ class OrderLookedUp(Fact["tuple[PaymentAggregate, Operation] | None"]):
     def _cancel_needless_polls(self, aggregate: PaymentAggregate) -> None:
         """Cancel the polls of operations that had ended before this look-up, because it has shown the whole order."""
         for operation in aggregate.operations:
-            if operation.id in self.ended_before:
+            if operation.id in self.ended_before and operation.newer_try is None:
                 end_look_ups(operation)
 
     def _schedule_next(self, aggregate: PaymentAggregate, operation: Operation) -> None:
         failed = isinstance(self.records, GatewayError) or _is_behind(aggregate, self.records)
-        if operation.state.final and not (failed and _should_look_up_again(operation, self.context)):
+        has_ended = operation.state.final and operation.newer_try is None
+        if has_ended and not (failed and _should_look_up_again(operation, self.context)):
             end_look_ups(operation)
         elif self.scheduled and operation.next_poll_at is not None and not is_retried_until_confirmed(operation):
             plan_another_look_up(aggregate.payment, operation, self.context.schedule, self.context.now)

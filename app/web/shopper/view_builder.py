@@ -91,7 +91,7 @@ def _other_attempt(other: PaymentAggregate) -> OtherAttempt | None:
         amount = now.capturable or now.capturing
     elif state.is_open:
         # A page that waits for the shopper has not been paid, and one whose link was lost cannot be.
-        at_the_bank = create.state is State.PENDING or create.contradicted
+        at_the_bank = create.state is State.PENDING or create.contradicted or create.newer_try is not None
         if not at_the_bank and (create.state is State.INIT or payment.mode is not Mode.DIRECT):
             return None
         state = PaymentState.WAITING
@@ -120,6 +120,8 @@ def _payment_state(aggregate: PaymentAggregate) -> PaymentState:
     match create.state:
         case State.SUCCESS:
             return _state_of_success(aggregate)
+        case State.FAILURE if create.newer_try is not None:
+            return PaymentState.WAITING
         case State.FAILURE:
             return PaymentState.EXPIRED if create.status_code in _UNPAID_CODES else PaymentState.FAILED
         case State.INIT | State.PENDING:
