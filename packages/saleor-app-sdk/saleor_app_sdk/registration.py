@@ -132,12 +132,7 @@ class Registrar:
                 403, "NOT_THIS_APP", "The token that Saleor sent does not belong to an app."
             ) from exc
         except SaleorUnreachableError as exc:
-            raise RegistrationRefusedError(
-                502,
-                "SALEOR_UNREACHABLE",
-                f"The app could not reach Saleor at {saleor_api_url} to check its token{_reason_of(exc)}. "
-                "Is that address right, and can the app's server reach it?",
-            ) from exc
+            raise RegistrationRefusedError(502, "SALEOR_UNREACHABLE", _unreachable(saleor_api_url, exc)) from exc
         if identity.identifier != self._identifier:
             raise RegistrationRefusedError(
                 403, "NOT_THIS_APP", "The token that Saleor sent belongs to another app, not to this one."
@@ -153,8 +148,14 @@ class Registrar:
             ) from exc
 
 
-def _reason_of(error: SaleorUnreachableError) -> str:
-    return "" if error.connection is None else f": {REASONS[error.connection]}"
+def _unreachable(saleor_api_url: str, error: SaleorUnreachableError) -> str:
+    if error.pause is not None:
+        return f"Saleor at {saleor_api_url} has no time for requests at the moment. Try again in a few minutes."
+    reason = "" if error.connection is None else f": {REASONS[error.connection]}"
+    return (
+        f"The app could not reach Saleor at {saleor_api_url} to check its token{reason}. "
+        "Is that address right, and can the app's server reach it?"
+    )
 
 
 def _format_version(text: str | None) -> str | None:

@@ -300,6 +300,19 @@ async def test_an_app_that_is_not_active_yet_is_installed_all_the_same(
 
 
 @pytest.mark.parametrize(
+    "answer", [Response(status_code=429), Response(status_code=503, headers={"Retry-After": "60"})]
+)
+async def test_a_saleor_that_has_no_time_is_not_taken_for_one_at_a_wrong_address(
+    handshake: Handshake, store: InMemoryStore, saleor: MinimalSaleor, answer: Response
+) -> None:
+    saleor.graphql = answer
+    message = refused(await handshake.bring(), 502, "SALEOR_UNREACHABLE")
+    assert "has no time for requests at the moment" in message
+    assert "Is that address right" not in message
+    assert store.rows == {}
+
+
+@pytest.mark.parametrize(
     "answer",
     [Response(status_code=503), Response("hello"), RedirectResponse("https://evil.com/")]
     + [Response(text) for text in ("null", "5", "[]", '{"data": 5}', '{"errors": 7}', '{"data": {"app": 5}}')],
