@@ -2,7 +2,8 @@
 
 The shopper tries another card, which the gateway counts as a payment of its own. Nothing of it moves the state that was
 reported to Saleor: forward it goes with a success. But no other page is opened meanwhile, and the shopper is not asked
-to pay again (laws of money, 7 and 12). Its own final record ends it, or a look-up that does not show it at the bank.
+to pay again (laws of money, 7 and 12). Its own final record ends it, or a look-up that does not show it at the bank, or
+the decision of staff.
 """
 
 from app.core.payment import Operation, Payment, PaymentAggregate
@@ -38,6 +39,12 @@ def end_newer_try(aggregate: PaymentAggregate, shown: Observations) -> None:
         return
     if not any(_is_at_the_bank(seen) and seen.gateway_id == create.newer_try for seen in shown):
         _note(create, None)
+
+
+def forget_newer_try(operation: Operation) -> None:
+    """Note that a newer try counts no more: staff have decided how the payment ended, and nothing is looked up."""
+    if operation.newer_try is not None:
+        _note(operation, None)
 
 
 def _is_at_the_bank(seen: Observation) -> bool:

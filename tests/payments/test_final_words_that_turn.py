@@ -350,6 +350,10 @@ class TestATryAfterADecline:
         await tried.pass_time(minutes=2)
         assert await shown(tried) is PaymentState.FAILED
 
+    async def test_is_over_when_staff_have_decided(self, tried: Shop) -> None:
+        await decide(tried, State.FAILURE)
+        assert await shown(tried) is PaymentState.FAILED
+
     async def test_is_seen_by_a_look_up_and_followed(self, declined: Shop) -> None:
         declined.gateway.book[declined.order_id] = [payment(declined.order_id, "failure"), self.at_the_bank(declined)]
         assert await look_up_now(declined.services, declined.order_id) is None

@@ -15,6 +15,7 @@ from app.i18n.messages import gettext_noop
 from app.rules.apply import apply, conclude, withdraw_contradiction
 from app.rules.balance import balance
 from app.rules.decision_context import DecisionContext
+from app.rules.newer_try import forget_newer_try
 from app.rules.problems import acknowledge, needs_decision, open_problems
 from app.rules.refusal import RefusalCode, RefusalError
 from app.rules.schedule import end_look_ups
@@ -86,6 +87,7 @@ class OperationSettled(Fact[PaymentAggregate]):
             "at": context.now.isoformat(),
         }
         end_look_ups(operation)
+        forget_newer_try(operation)
         seen = open_problems(aggregate.payment)
         message = f"Settled by {self.decision.by}: {self.decision.reason}"
         if moves or turns:
