@@ -42,6 +42,15 @@ def read_shares(given: Sequence[str], names: Mapping[str, str], currency: str) -
     return shares
 
 
+MAX_NUMBER = 2**63 - 1
+"""The largest number that a row of a database can have; SQLite's driver fails at a larger one."""
+
+
+def build_backwards_error() -> CommandFailed:
+    """Return the error for a period that ends before it starts."""
+    return CommandFailed("the period ends before it starts", status=2)
+
+
 def read_moment(text: str | None, flag: str, *, last: bool = False, zone: tzinfo | None = None) -> datetime | None:
     """Return the start of a day, or with ``last`` its end; a moment is returned in UTC.
 

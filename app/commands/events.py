@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from app.commands.arguments import MAX_NUMBER
 from app.commands.failure import CommandFailed
 from app.commands.messages import amount_text, message_text
 from app.commands.services import with_services
@@ -25,7 +26,12 @@ def show_events(
     ] = False,
     after: Annotated[
         int | None,
-        typer.Option(metavar="EVENT", help="Continue after this event, the last one of a page.", show_default=False),
+        typer.Option(
+            max=MAX_NUMBER,
+            metavar="EVENT",
+            help="Continue after this event, the last one of a page.",
+            show_default=False,
+        ),
     ] = None,
     limit: Annotated[int, typer.Option(min=1, max=500, metavar="NUMBER", help="How many to show, newest first.")] = 20,
     as_json: AsJson = False,
@@ -60,7 +66,8 @@ def show_events(
 
 def retry(
     events: Annotated[
-        list[int] | None, typer.Argument(metavar="[EVENT]...", help="The numbers of the events.", show_default=False)
+        list[int] | None,
+        typer.Argument(max=MAX_NUMBER, metavar="[EVENT]...", help="The numbers of the events.", show_default=False),
     ] = None,
     all_refused: Annotated[bool, typer.Option("--all-refused", help="All events that Saleor has refused.")] = False,
     as_json: AsJson = False,

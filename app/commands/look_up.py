@@ -8,7 +8,7 @@ from typing import Annotated, TypeAlias, TypeVar
 
 import typer
 
-from app.commands.arguments import read_moment
+from app.commands.arguments import build_backwards_error, read_moment
 from app.commands.failure import CommandFailed
 from app.commands.finders import find_account, find_payment
 from app.commands.messages import amount_text
@@ -115,7 +115,7 @@ def period(
     """
     start, end = read_moment(since, "--from"), read_moment(until, "--to", last=True)
     if start is None or end is None or start >= end:
-        raise CommandFailed("the period ends before it starts", status=2)
+        raise build_backwards_error()
     progress = PeriodProgress()
 
     async def do(services: Services) -> None:

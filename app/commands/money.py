@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from app.commands import sheets
+from app.commands.arguments import build_backwards_error
 from app.commands.failure import CommandFailed
 from app.commands.finders import find_account, find_installation
 from app.commands.interruption import run_until_interrupted
@@ -79,8 +80,8 @@ def money(
         today = services.now().date()
         end = last or max(today, first or today)
         days = Days(first or end.replace(day=1), end)
-        if len(days) < 1:
-            raise CommandFailed("the period ends before it starts", status=2)
+        if days.last < days.first:
+            raise build_backwards_error()
         if len(days) > MAX_DAYS:
             raise CommandFailed(f"a period can have at most {MAX_DAYS} days", status=2)
         return await read_money(services, accounts, days), await read_books_comparison(services, accounts)

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from app.commands.arguments import MAX_NUMBER
 from app.commands.failure import CommandFailed
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, moment, plain, print_line, show, show_json, table
@@ -19,6 +20,8 @@ from app.store.tables import Notification
 Failed = Annotated[bool, typer.Option("--failed", help="Only notifications that could not be processed.")]
 Unmatched = Annotated[bool, typer.Option("--unmatched", help="Only notifications about orders that are not ours.")]
 
+_NO_SUCH = "there is no such notification"
+
 
 def show_notifications(
     failed: Failed = False,
@@ -26,7 +29,10 @@ def show_notifications(
     after: Annotated[
         int | None,
         typer.Option(
-            metavar="NUMBER", help="Continue after this notification, the last one of a page.", show_default=False
+            max=MAX_NUMBER,
+            metavar="NUMBER",
+            help="Continue after this notification, the last one of a page.",
+            show_default=False,
         ),
     ] = None,
     limit: Annotated[int, typer.Option(min=1, max=500, metavar="NUMBER", help="How many to show, newest first.")] = 20,
@@ -59,7 +65,9 @@ def show_notifications(
 def replay(
     numbers: Annotated[
         list[int] | None,
-        typer.Argument(metavar="[NUMBER]...", help="The numbers of the notifications.", show_default=False),
+        typer.Argument(
+            max=MAX_NUMBER, metavar="[NUMBER]...", help="The numbers of the notifications.", show_default=False
+        ),
     ] = None,
     failed: Failed = False,
     unmatched: Unmatched = False,
@@ -76,9 +84,7 @@ def replay(
         chosen = numbers or await _all(services, failed=failed, unmatched=unmatched)
         results: list[dict[str, object]] = []
         for number in chosen:
-            outcome = (
-                await process(services, number) if await _exists(services, number) else "there is no such notification"
-            )
+            outcome = await process(services, number) if await _exists(services, number) else _NO_SUCH
             results.append({"notification": number, "outcome": outcome})
             if not as_json:
                 print_line(
@@ -91,6 +97,8 @@ def replay(
         show_json(results)
     elif not results:
         print_line("No such notifications.")
+    if any(result["outcome"] == _NO_SUCH for result in results):
+        raise CommandFailed("some of these notifications do not exist: `saleor-gateway notifications list` shows them")
     if any(result["outcome"] is None for result in results):
         raise CommandFailed("some notifications could not be processed: see the log")
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from app.commands import sheets
-from app.commands.arguments import read_moment
+from app.commands.arguments import build_backwards_error, read_moment
 from app.commands.failure import CommandFailed
 from app.commands.finders import find_account, find_installation, find_payment
 from app.commands.payment_view import payment_table, summary
@@ -90,7 +90,9 @@ def list_payments(
     form, style = sheets.chosen_form(as_csv=as_csv, as_xlsx=as_xlsx), sheets.read_style(language, time_zone)
     if form and (as_json or after or limit):
         raise CommandFailed(f"--{form} writes all results: do not combine it with --json, --after or --limit", status=2)
-    started = read_moment(since, "--since", zone=UTC), read_moment(until, "--until", last=True, zone=UTC)
+    start, end = read_moment(since, "--since", zone=UTC), read_moment(until, "--until", last=True, zone=UTC)
+    if start is not None and end is not None and start >= end:
+        raise build_backwards_error()
     typed, most = _parse_search(search, by_email=by_email), limit or _PAGE_SIZE
 
     async def build_filter(services: Services) -> PaymentFilter:
@@ -101,8 +103,8 @@ def list_payments(
             status=status,
             channel=channel,
             account_id=None if account is None else (await find_account(services, account)).id,
-            since=started[0],
-            until=started[1],
+            since=start,
+            until=end,
         )
         return narrow(criteria, typed, services.emails, [installation.id for installation in installations])
 

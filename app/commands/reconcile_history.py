@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from app.commands.acknowledge import acknowledge_in_store
+from app.commands.arguments import MAX_NUMBER
 from app.commands.failure import CommandFailed
 from app.commands.finders import find_account
 from app.commands.reconcile import OneAccount
@@ -26,7 +27,10 @@ def history(
     before: Annotated[
         int | None,
         typer.Option(
-            metavar="NUMBER", help="Continue before this comparison, the last one of a page.", show_default=False
+            max=MAX_NUMBER,
+            metavar="NUMBER",
+            help="Continue before this comparison, the last one of a page.",
+            show_default=False,
         ),
     ] = None,
     limit: Annotated[int, typer.Option(min=1, max=500, metavar="NUMBER", help="How many to show, newest first.")] = 20,
@@ -51,7 +55,9 @@ def history(
 
 
 def show_run(
-    number: Annotated[int, typer.Argument(metavar="NUMBER", help="The number of a comparison, from `history`.")],
+    number: Annotated[
+        int, typer.Argument(max=MAX_NUMBER, metavar="NUMBER", help="The number of a comparison, from `history`.")
+    ],
     as_json: AsJson = False,
 ) -> None:
     """Show what a comparison found. At most 500 differences are shown: the first ones."""

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from app.commands import sheets
-from app.commands.arguments import read_moment
+from app.commands.arguments import build_backwards_error, read_moment
 from app.commands.failure import CommandFailed
 from app.commands.finders import find_account
 from app.commands.progress_bar import Stage, show_progress
@@ -56,7 +56,7 @@ def register(
         sheets.require_file()
     start, end = read_moment(since, "--from"), read_moment(until, "--to", last=True)
     if start is None or end is None or start >= end:
-        raise CommandFailed("the period ends before it starts", status=2)
+        raise build_backwards_error()
     query = RegisterQuery(
         start,
         end,

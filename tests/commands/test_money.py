@@ -150,6 +150,7 @@ async def test_money_of_a_test_project_is_marked(shell: Shell, services: Service
         (("--from", "yesterday"), "is not a date: write it like"),
         (("--to", "2026-02-30"), "is not a date"),
         (("--from", "2026-03-02", "--to", "2026-03-01"), "ends before it starts"),
+        (("--from", "2026-03-20", "--to", "2026-03-01"), "ends before it starts"),
         (("--from", "2025-01-01", "--to", "2026-03-01"), "at most 366 days"),
         (("--from", "0001-01-01", "--to", "9999-12-31"), "at most 366 days"),
         (("--json", "--csv"), "either --csv or --json"),

@@ -173,9 +173,10 @@ class TestNotifications:
         assert (await shell("payments", "show", ORDER, "--json")).json["standing"] == "paid"
         assert "4242" not in (await shell("notifications", "list")).out
         (await shell("notifications", "replay")).failed("give the numbers of notifications, or one of", status=2)
-        assert (await shell("notifications", "replay", "99", "--json")).json[0]["outcome"] == (
-            "there is no such notification"
-        )
+        missing = await shell("notifications", "replay", "99", "--json")
+        assert missing.json[0]["outcome"] == "there is no such notification"
+        assert missing.status == 1
+        assert "do not exist" in missing.err
 
     @pytest.mark.fault("key-lost")
     @one_database

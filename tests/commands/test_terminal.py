@@ -76,6 +76,31 @@ async def test_what_is_wrong_with_arguments_is_one_line(shell: Shell, services: 
 
 
 @one_database
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("events", "list", "--after"),
+        ("events", "retry"),
+        ("notifications", "list", "--after"),
+        ("notifications", "replay"),
+        ("reconcile", "history", "--before"),
+        ("reconcile", "show"),
+    ],
+)
+async def test_a_number_that_no_row_can_have_is_refused_in_one_line(
+    shell: Shell, services: Services, words: tuple[str, ...]
+) -> None:
+    (await shell(*words, str(2**63))).failed("less than or equal to", status=2)
+
+
+@one_database
+async def test_a_list_of_payments_whose_period_ends_before_it_starts(shell: Shell, services: Services) -> None:
+    period = ("--since", "2026-11-20", "--until", "2026-11-01")
+    for more in ((), ("--json",), ("--csv",)):
+        (await shell("payments", "list", *period, *more)).failed("the period ends before it starts", status=2)
+
+
+@one_database
 async def test_a_group_alone_shows_what_it_can(shell: Shell, services: Services) -> None:
     for group in ((), ("accounts",), ("channels",), ("installations",), ("payments",)):
         said = await shell(*group)
