@@ -7,18 +7,21 @@ anything with an @                       the shopper's e-mail address
 ``1234.50``, ``1 234,50``, ``1,234.50``  an amount; with a currency also ``1000 UAH``, ``UAH 1000``
 ``#1042``, ``1042``, ``Order 1042``      Saleor's order number
 a link to one of the payment's pages     the gateway's order, which ends its path
-a UUID, with or without dashes           Saleor's transaction, the gateway's order, or its id of an operation
+a link to the order in Saleor            Saleor's order, behind ``orders/``
+a UUID, with or without dashes           Saleor's transaction, order or checkout, the gateway's order, or its id of an
+                                         operation
 six characters or more                   also the beginning of the gateway's order
-anything else                            Saleor's transaction, or a reference of an operation
+anything else                            Saleor's transaction, order or checkout, or a reference of an operation
 =======================================  =======================================================================
 """
 
 import base64
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from urllib.parse import unquote
 from uuid import UUID
 
 from app.core.text import fit_text
@@ -48,7 +51,9 @@ _THIRD_DECIMAL = re.compile(r"(?:\.|(?<=[ '’][0-9]{3}),)[0-9]{2}(?P<third>[0-9
 _PREFIX = re.compile(r"[0-9a-z]+")
 # What stands before a number in descriptions of payments and in orders.
 _LABEL = re.compile(r"(?:(?:order|payment|замовлення|платіж):? )?(?:[#№] ?)?(?=\S*\d)", re.IGNORECASE)
-_LINK = re.compile(r"https?://[^/?#\s]+/(?:[^?#\s]*/)?(?P<name>[^/?#\s]+)/?(?:[?#]\S*)?", re.IGNORECASE)
+_LINK = re.compile(r"https?://[^/?#\s]+/(?P<path>[^?#\s]*[^/?#\s])/*(?:[?#]\S*)?", re.IGNORECASE)
+_ORDERS = "orders"  # stands before the order's id in the pages of Saleor's Dashboard, some of which go on behind it
+_SALEOR_TYPES = ("TransactionItem", "Order", "Checkout")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +99,17 @@ def any_name(text: str) -> PaymentNames:
 def _bare_name(text: str) -> str:
     """Return the name in a link to one of the payment's pages, or behind a label; else the text itself."""
     link = _LINK.fullmatch(text)
-    name = text if link is None else link["name"]
+    name = text if link is None else _name_in_path(link["path"].split("/"))
     label = _LABEL.match(name)
     bare = name if label is None else name[label.end() :]
     digits = typed_number(bare)
     return digits if digits.isascii() and digits.isdecimal() else bare
+
+
+def _name_in_path(steps: Sequence[str]) -> str:
+    """Return Saleor's order in the path of its page, else the last step."""
+    place = steps.index(_ORDERS) + 1 if _ORDERS in steps[:-1] else -1
+    return unquote(steps[place])
 
 
 def narrow(
@@ -161,13 +172,13 @@ def _exact_names(text: str) -> frozenset[str]:
     names = {text, text.lower(), named, named.lower()}
     for name in (text, named):
         with suppress(ValueError):
-            names |= {UUID(name).hex, str(UUID(name)), _transaction_id(UUID(name))}
+            names |= {UUID(name).hex, str(UUID(name)), *_saleor_ids(UUID(name))}
     return frozenset(names)
 
 
-def _transaction_id(token: UUID) -> str:
-    """Return Saleor's id of the transaction with that token."""
-    return base64.b64encode(f"TransactionItem:{token}".encode()).decode()
+def _saleor_ids(token: UUID) -> set[str]:
+    """Return Saleor's ids of what may have that token."""
+    return {base64.b64encode(f"{kind}:{token}".encode()).decode() for kind in _SALEOR_TYPES}
 
 
 def _order_id_prefix(text: str) -> str | None:

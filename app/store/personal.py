@@ -8,7 +8,9 @@ For search, payments store a keyed digest of the shopper's e-mail address (``Bli
 """
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any, Protocol
+from unicodedata import normalize
 
 from sqlmodel import col
 
@@ -89,7 +91,7 @@ class BlindIndex:
 
     A keyed digest is stored instead (``vault``), a different one in each store: nothing in the database shows who paid
     in two of them. The digests are computed with the secret keys. Case and surrounding spaces of an address do not
-    matter.
+    matter, and a search finds a domain in Unicode also as ``xn--``, and the other way round.
     """
 
     def __init__(self, vault: Vault) -> None:
@@ -101,10 +103,31 @@ class BlindIndex:
 
     def digests_to_search(self, installation_ids: Iterable[int], address: str) -> tuple[str, ...]:
         """Return every digest that payments of those stores may have stored, also under earlier secret keys."""
-        return tuple(digest for store_id in installation_ids for digest in self._all(store_id, address))
+        spellings = _spellings_of(address)
+        return tuple(
+            digest
+            for store_id in installation_ids
+            for spelling in spellings
+            for digest in self._all(store_id, spelling)
+        )
 
     def _all(self, installation_id: int, address: str) -> tuple[str, ...]:
         return self._vault.digests(address.strip().lower(), f"installation/{installation_id}/email")
+
+
+def _spellings_of(address: str) -> tuple[str, ...]:
+    """Return the ways in which a shopper, a browser or Saleor may have written this address, without repetitions.
+
+    Mail programs write a domain with letters of its language in ASCII; Macs write some letters in two parts.
+    """
+    address = address.strip().lower()
+    name, _, domain = address.rpartition("@")
+    domains = {domain}
+    for spell in (lambda: domain.encode("idna").decode(), lambda: domain.encode().decode("idna")):
+        with suppress(UnicodeError):  # not a domain
+            domains.add(spell())
+    written = [address, *(f"{name}@{one}" for one in sorted(domains))]
+    return tuple(dict.fromkeys(normalize(form, one) for one in written for form in ("NFC", "NFD")))
 
 
 def _shopper_place(transaction_id: str) -> str:

@@ -35,8 +35,8 @@ MAX_COUNTED = 1000
 class PaymentNames:
     """Names under which a payment is searched for.
 
-    ``exact``: the gateway's order id, Saleor's transaction id, or a reference of an operation, Saleor's or the
-    gateway's. ``beginning``: the beginning of an order id, in ASCII.
+    ``exact``: the gateway's order id, Saleor's id of the transaction, or of the order or checkout that it pays, or a
+    reference of an operation, Saleor's or the gateway's. ``beginning``: the beginning of an order id, in ASCII.
     """
 
     exact: Collection[str] = ()
@@ -217,6 +217,7 @@ def _ids_by_name(names: PaymentNames, installation_id: int | None) -> CompoundSe
             select(Operation.payment_id).where(col(Operation.operation_id).in_(names.exact)),
             select(Operation.payment_id).where(col(Operation.psp_reference).in_(names.exact), _NO_CREATION),
             select(Payment.id).where(*theirs, col(Payment.transaction_id).in_(names.exact)),
+            select(Payment.id).where(_in_store(installation_id), col(Payment.source_id).in_(names.exact)),
         ]
     if names.beginning:
         # The last of all strings that begin so, for the order of bytes: nothing in ASCII is greater than DEL.

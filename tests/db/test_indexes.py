@@ -18,6 +18,7 @@ from app.store.job_queue import DueQueues
 from app.store.payment_locks import lock_payments
 from app.store.reconciliations import paid_orders_page
 from app.store.repository import PaymentRepository
+from app.store.search import PaymentFilter, PaymentNames, payments_page
 from app.store.tables import Installation, MerchantAccount, Operation, Payment
 from tests.db.rows import NOON, a_new_payment, an_event, an_operation, read_raw
 from tests.statements import record_statements
@@ -70,6 +71,20 @@ async def test_payments_are_not_searched_for_one_by_one(
             plan = await connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)
             steps = [row[3] for row in plan]
             assert not [each for each in steps if "SCAN payment" in each or "ix_payment_of_account" in each], steps
+
+
+@pytest.mark.parametrize("store", [None, 1])
+@pytest.mark.usefixtures("payments")
+async def test_payments_are_not_searched_for_their_names_one_by_one(database: Database, store: int | None) -> None:
+    names = PaymentNames(exact=["order5", "order6"], beginning="order5", order_number="1042")
+    with record_statements(database) as asked:
+        async with database.transaction() as session:
+            assert await payments_page(session, PaymentFilter(installation_id=store, names=names), most=20)
+    async with database.engine.connect() as connection:
+        for statement, parameters in asked:
+            plan = await connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)
+            steps = [row[3] for row in plan]
+            assert not [step for step in steps if "SCAN payment" in step], steps
 
 
 @pytest.mark.usefixtures("payments")

@@ -200,10 +200,11 @@ async def test_a_payment_has_many_names(
         psp_reference="saleors-name",
         operation_id="gateways-name",
     )
-    payment = await keep(database, account, ORDER, create, refund, order_number="1042")
+    payment = await keep(database, account, ORDER, create, refund, order_number="1042", source_id="T3JkZXI6MTA0Mg==")
     await keep(database, other_store, "theirs", order_number="1042")
     names = [PaymentNames(exact=[each]) for each in ("payment-7", "saleors-name", "gateways-name", ORDER)]
     names += [PaymentNames(exact=[payment.transaction_id]), PaymentNames(beginning=ORDER[:6])]
+    names.append(PaymentNames(exact=[payment.source_id]))
     names.append(PaymentNames(exact=["nothing"], beginning="nothing", order_number="1042"))
     for each in names:
         everywhere = {ORDER, "theirs"} if each.order_number else {ORDER}
@@ -229,6 +230,30 @@ async def test_amounts_are_exact(database: Database, account: MerchantAccount) -
     await keep(database, account, "hryvnias")
     assert await orders(database, PaymentFilter(amount=Decimal("569.5"))) == ["hryvnias", "euros"]
     assert await orders(database, PaymentFilter(amount=Decimal("569.50"), currency="EUR")) == ["euros"]
+
+
+@pytest.mark.parametrize(
+    ("written", "typed"),
+    [
+        ("olena@пошта.укр", "olena@xn--80a1acn3a.xn--j1amh"),
+        ("olena@xn--80a1acn3a.xn--j1amh", "Olena@Пошта.укр"),
+        ("юрій@пошта.укр", "юрі\u0438\u0306@пошта.укр"),
+        ("юрі\u0438\u0306@xn--80a1acn3a.xn--j1amh", "юрій@пошта.укр"),
+        ("olena@a..b", "olena@a..b"),
+        ("olena", "olena"),
+    ],
+)
+def test_shoppers_are_found_however_their_domain_is_written(written: str, typed: str) -> None:
+    emails = BlindIndex(Vault([b"\x01" * KEY_BYTES]))
+    stored = emails.digest_to_store(1, written)
+    assert stored in emails.digests_to_search([1], typed)
+    assert stored not in emails.digests_to_search([1], "taras@пошта.укр")
+    assert stored not in emails.digests_to_search([2], typed)
+
+
+def test_address_in_one_spelling_is_searched_for_once() -> None:
+    emails = BlindIndex(Vault([b"\x01" * KEY_BYTES]))
+    assert len(emails.digests_to_search([1], " Olena@example.com ")) == 1
 
 
 async def test_shoppers_are_found_by_their_address_which_is_kept_nowhere(

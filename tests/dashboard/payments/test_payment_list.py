@@ -179,6 +179,17 @@ async def test_a_payment_is_found_by_whatever_staff_have_at_hand(staff_client: S
         assert "No payments found." in (await staff_client.see(f"/payments?search={search}")).text, search
 
 
+async def test_what_is_long_is_found_as_well(staff_client: StaffClient) -> None:
+    order = "T3JkZXI6OTgzM2IxZjItNGE0Yy00ZDQ3LTgwMDItMGFmMTA5ZjZlMjUx"
+    address = f"{'olena' * 12}@{'shop.' * 12}example.com"
+    emails, store = staff_client.services.emails, staff_client.shop.installation.id
+    await staff_client.payment(1, source_id=order)
+    await staff_client.payment(2, email_digest=emails.digest_to_store(store, address))
+    link = f"https://store-abcdefgh.eu.saleor.cloud/dashboard/orders/{order}?action=capture&{'x' * 80}"
+    assert numbers(await staff_client.do("/payments", search=link)) == [1]
+    assert numbers(await staff_client.do("/payments", search=address)) == [2]
+
+
 async def test_what_is_looked_for_stands_in_the_form_and_in_the_links(staff_client: StaffClient) -> None:
     for number in range(1, 30):
         await staff_client.payment(number)

@@ -158,6 +158,28 @@ def test_payment_is_found_by_its_link_and_its_description(typed: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "typed",
+    [
+        "https://shop.saleor.cloud/dashboard/orders/T3JkZXI6OTgzM2IxZjItNGE0Yy00ZDQ3LTgwMDItMGFmMTA5ZjZlMjUx",
+        "https://shop.example.com/orders/T3JkZXI6OTgzM2IxZjItNGE0Yy00ZDQ3LTgwMDItMGFmMTA5ZjZlMjUx/refund?a=b#c",
+        "https://x.example.com/dashboard/orders/T3JkZXI6OTgzM2IxZjItNGE0Yy00ZDQ3LTgwMDItMGFmMTA5ZjZlMjUx/fulfill/",
+        "9833b1f2-4a4c-4d47-8002-0af109f6e251",
+        "9833B1F24A4C4D4780020AF109F6E251",
+    ],
+)
+def test_payment_is_found_by_the_link_to_its_order_in_saleor(typed: str) -> None:
+    for found in (parse_query(typed), any_name(typed)):
+        assert isinstance(found, PaymentNames)
+        assert "T3JkZXI6OTgzM2IxZjItNGE0Yy00ZDQ3LTgwMDItMGFmMTA5ZjZlMjUx" in found.exact
+
+
+def test_ids_in_links_are_read_without_their_escapes() -> None:
+    found = parse_query("https://shop.example.com/dashboard/orders/T3JkZXI6MTA0Mg%3D%3D?action=capture")
+    assert isinstance(found, PaymentNames)
+    assert "T3JkZXI6MTA0Mg==" in found.exact
+
+
+@pytest.mark.parametrize(
     "typed", ["order", "Order abc", "payment-of-4", "order5", "https://", "https://pay.example.com/", "№", "#"]
 )
 def test_label_without_a_number_is_a_name_like_any_other(typed: str) -> None:

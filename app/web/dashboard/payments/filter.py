@@ -9,6 +9,8 @@ from app.reports.search_query import ByEmail, ParsedQuery, parse_query
 from app.store.search import PaymentFilter
 from app.web.dashboard.payments.days import Day
 
+_MAX_SEARCH_LENGTH = 500  # of a link with all its parameters; the longest e-mail address has 254
+
 
 @dataclass(frozen=True, slots=True)
 class Filter:
@@ -28,7 +30,7 @@ class Filter:
         """Return the filter in these fields; invalid values are ignored."""
         status = params.get("status", "")
         return cls(
-            search=params.get("search", "").strip()[:100],
+            search=params.get("search", "").strip()[:_MAX_SEARCH_LENGTH],
             status=PaymentStatus(status) if status in set(PaymentStatus) else None,
             channel=params.get("channel", "")[:255],
             account=params.get("account", "")[:32],
