@@ -18,7 +18,6 @@ from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
-from ipaddress import ip_address
 from time import monotonic
 from typing import Any, TypeVar
 from urllib.parse import unquote
@@ -31,6 +30,7 @@ from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.store import sqlite
+from app.store.address_parameters import EXAMPLES, check_parameters, connect_timeout
 from app.store.columns import serialize_json
 from app.store.committed import ClaimsOnWrite, LocalWorker, ReportingSession
 from app.store.errors import READ_ONLY_STATE, DatabaseUnavailableError, map_error
@@ -41,7 +41,6 @@ from app.store.outage import Outage
 _IDLE_SECONDS = 5
 _MAX_BACKGROUND_TRANSACTIONS = 6  # of the 20 transactions that can be open at once
 _POOLED = "pooled"  # in a connection's info: it goes through a pooler
-_EXAMPLES = "postgresql://user:password@host/name or sqlite:///path"
 
 T = TypeVar("T")
 
@@ -76,9 +75,9 @@ def async_url(database_url: str) -> URL:
     try:
         url = make_url(move_hosts_to_parameters(database_url))
     except (ArgumentError, ValueError):
-        raise ValueError(f"is not a database address: write it like {_EXAMPLES}") from None
+        raise ValueError(f"is not a database address: write it like {EXAMPLES}") from None
     if url.database in {None, "", ":memory:"}:
-        raise ValueError(f"names no database: write it like {_EXAMPLES}")
+        raise ValueError(f"names no database: write it like {EXAMPLES}")
     match url.get_backend_name().lower():
         case "sqlite" if url.query:
             raise ValueError(
@@ -90,22 +89,10 @@ def async_url(database_url: str) -> URL:
             # PostgreSQL's own form of an address has the folder of a socket in the place of the host, escaped.
             url = url.set(drivername="postgresql+psycopg", host=url.host and unquote(url.host))
             url = move_ports_to_parameter(url)
-            _check_hosts(url)
+            check_parameters(url)
             return url
         case other:
             raise ValueError(f"{other!r} is neither sqlite nor postgresql")
-
-
-def _check_hosts(url: URL) -> None:
-    """Raise ValueError for hosts and ports in the parameters of an address that are none."""
-    if url.query.keys() & {"host", "port"}:
-        try:
-            _, connection = url.get_dialect()().create_connect_args(url)
-            for host in str(connection.get("host") or "").split(","):
-                if ":" in host and not host.startswith("/"):  # of a socket's folder it is part of the name
-                    ip_address(host)
-        except (ArgumentError, ValueError):
-            raise ValueError(f"has hosts or ports that do not fit: write it like {_EXAMPLES}") from None
 
 
 def is_sqlite(database_url: str) -> bool:
@@ -136,7 +123,7 @@ def create_engine(database_url: str, *, pool_size: int = 10, timeouts: Timeouts 
         pool_timeout=(timeouts or TIMEOUTS).pool,
         hide_parameters=True,
         json_serializer=serialize_json,
-        connect_args=_connect_args(timeouts or TIMEOUTS),
+        connect_args=_connect_args(url, timeouts or TIMEOUTS),
         isolation_level="READ COMMITTED",  # what row locks are written for, whatever the server's default is
     )
     _detect_poolers(engine)
@@ -146,12 +133,12 @@ def create_engine(database_url: str, *, pool_size: int = 10, timeouts: Timeouts 
     return engine
 
 
-def _connect_args(timeouts: Timeouts) -> dict[str, Any]:
+def _connect_args(url: URL, timeouts: Timeouts) -> dict[str, Any]:
     """Return libpq's connection parameters: with keepalives, which detect a server that has vanished silently."""
     return {
         # From the start: a SQL_ASCII database would answer SQLAlchemy's first query in bytes. Poolers know this one.
         "client_encoding": "UTF8",
-        "connect_timeout": max(2, int(timeouts.connect)),  # libpq takes less for 2
+        "connect_timeout": connect_timeout(url, timeouts.connect),
         "keepalives": 1,
         "keepalives_idle": 5,
         "keepalives_interval": 2,

@@ -179,6 +179,12 @@ async def refusing(code: str, message: str) -> AsyncIterator[int]:
         ("service=none", "`service` in the address has a value that PostgreSQL does not know"),
         ("options=-c%20lock_timeout%3Dx", "`lock_timeout` in the address has a value that PostgreSQL does not know"),
         ("options=endpoint%3Done", "`options` in the address has a value that PostgreSQL does not know"),
+        ("connect_timeout=abc", "`connect_timeout` in the address has a value that PostgreSQL does not know"),
+        (
+            "connect_timeout=3&connect_timeout=4",
+            "`connect_timeout` in the address has a value that PostgreSQL does not know",
+        ),
+        ("keepalives_idle=5s", "`keepalives_idle` in the address has a value that PostgreSQL does not know"),
         ("options=--foo", "`options` in the address has a value that PostgreSQL does not know"),
         ("pgbouncer=true", NO_SUCH_PARAMETER),
         ("options=-c%20nosuch%3D1", NO_SUCH_PARAMETER),
