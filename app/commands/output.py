@@ -38,7 +38,15 @@ class _Output(FileIO):
 
 
 def prepare_output() -> None:
-    """Make standard output accept every letter, escaped where its encoding has none, and be there if it was closed."""
+    """Make standard output accept every letter, escaped where its encoding has none, and each stream be there if it was
+    closed, as some schedulers do. Ignore a terminal of no columns, in which nothing would be printed, not even errors.
+    """
+    if not os.environ.get("COLUMNS", "1").strip("0"):
+        del os.environ["COLUMNS"]
+    if sys.stdin is None:
+        sys.stdin = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115 - open until the process ends
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - open until the process ends
     if sys.stdout is None:
         sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - open until the process ends
     elif isinstance(sys.stdout, TextIOWrapper):

@@ -225,6 +225,29 @@ async def test_a_reader_that_wants_no_more_is_no_error(unbuffered: str, tmp_path
     assert (ended, err) == (1, "")
 
 
+@pytest.mark.parametrize("stream", [1, 2])
+async def test_a_closed_stream_ends_no_command(stream: int, tmp_path: Path) -> None:
+    """A command of a scheduler that closes standard error did nothing, and said nothing."""
+    ended, out, err = await _run_process("migrate", tmp_path, before=f"import os; os.close({stream})")
+    assert (ended, err) == (0, "")
+    assert (tmp_path / "payments.sqlite").exists()
+    assert bool(out) is (stream == 2)
+
+
+async def test_a_question_to_nobody_is_no_stack_trace(tmp_path: Path) -> None:
+    ended, _, err = await _run_process("payments list --by-email", tmp_path, before="import os; os.close(0)")
+    assert (ended, err.count("\n")) == (2, 1), err
+    assert err.startswith("error: ")
+
+
+@pytest.mark.parametrize("columns", ["", "0"])
+async def test_a_terminal_without_a_width_is_written_to(columns: str, tmp_path: Path) -> None:
+    """Some terminals of containers have no columns at first: nothing was printed, not even why a command failed."""
+    ended, _, err = await _run_process("payments show 1", tmp_path, COLUMNS=columns)
+    assert ended == 2
+    assert err.startswith("error: there is no database")
+
+
 async def _run_process(words: str, folder: Path, *, before: str = "", **environment: str) -> tuple[int, str, str]:
     """Run a command in an interpreter of its own, which ``before`` starts; return its status, output and errors."""
     start = [sys.executable, "-c", "from app.cli import main; main()", *words.split()]
