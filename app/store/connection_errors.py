@@ -47,6 +47,10 @@ _POSTGRESQL: Sequence[tuple[str, str]] = (
         "private key file",
         "the private key in `sslkey` is missing, or others than its owner may read it: give its path, and chmod 600",
     ),
+    (
+        "invalid response to (?:SSL|GSSAPI) negotiation|expected authentication request from server",
+        "what listens at {place} is no PostgreSQL server: correct the host or the port",
+    ),
     ("Connection refused|No such file or directory", _NO_SERVER),
     ("timeout|timed out|No route to host|unreachable", _NO_RESPONSE),
     (

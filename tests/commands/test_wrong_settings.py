@@ -230,6 +230,25 @@ async def test_a_server_that_lets_nobody_in(tmp_path: Path, code: str, message: 
 
 
 @pytest.mark.fault("database-away-at-start")
+@pytest.mark.parametrize("sslmode", ["prefer", "require", "disable"])
+async def test_a_server_of_another_kind_is_no_database_that_is_silent(tmp_path: Path, sslmode: str, run: Run) -> None:
+    """The doctor's advice was to start the database."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        writer.write(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with server:
+        place = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        address = f"postgresql://me:{PASSWORD}@{place}/shop?sslmode={sslmode}"
+        environment = {"APP_DATA_DIR": str(tmp_path), "APP_DATABASE_URL": address}
+        assert said(await run(environment, "migrate")) == (
+            f"APP_DATABASE_URL: what listens at {place} is no PostgreSQL server: correct the host or the port"
+        )
+
+
 async def test_a_file_that_is_no_database_is_left_as_it_is(tmp_path: Path, run: Run) -> None:
     letter = tmp_path / "letter.txt"
     letter.write_text("Dear Saleor, " * 100)
