@@ -20,6 +20,7 @@ from app.commands.terminal import AsJson, add_fact, fact_sheet, show, show_json
 from app.core.payment import PaymentAggregate
 from app.i18n.messages import Money
 from app.reports.order_payments import get_or_create_payment_link
+from app.reports.search_query import name_in_link
 from app.rules.refusal import RefusalError
 from app.rules.requests.languages import PAGE_LANGUAGES, read_page_language
 from app.services import Services
@@ -32,7 +33,7 @@ def link(
         str,
         typer.Argument(
             metavar="ORDER",
-            help="The order's ID in Saleor, as in the address of its Dashboard page, or its UUID.",
+            help="The order's ID in Saleor or its UUID, or the address of its Dashboard page.",
             show_default=False,
         ),
     ],
@@ -107,7 +108,7 @@ def _page_language(given: str) -> str:
 
 def _order_id(given: str) -> str:
     """Return Saleor's global id of an order. Raises CommandFailed for what is neither that nor a UUID."""
-    name = unquote(given.strip())
+    name = unquote(name_in_link(given.strip()))
     try:
         return base64.b64encode(f"Order:{UUID(name)}".encode()).decode()
     except ValueError:
@@ -118,7 +119,7 @@ def _order_id(given: str) -> str:
         kind = ""
     if kind != "Order":
         raise CommandFailed(
-            f"{given!r} is not an order in Saleor: give its ID, as in the address of its Dashboard page (T3J...)",
+            f"{given!r} is not an order in Saleor: give its ID (T3J...), or the address of its Dashboard page",
             status=2,
         )
     return name

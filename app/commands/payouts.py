@@ -179,7 +179,8 @@ def _recipient(file: str) -> dict[str, str]:
     Raises CommandFailed.
     """
     try:
-        read = json.loads(sys.stdin.read() if file == "-" else Path(file).read_text())
+        # Bytes, in which JSON has one encoding, whatever that of the terminal is; some editors put a mark before it.
+        read = json.loads((sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()).decode("utf-8-sig"))
     except (OSError, ValueError) as exc:
         raise CommandFailed(f"the recipient cannot be read: {exc}", status=2) from None
     if not isinstance(read, dict) or not all(isinstance(value, str) for value in read.values()):

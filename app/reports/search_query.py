@@ -17,7 +17,7 @@ anything else                            Saleor's transaction, order or checkout
 
 import base64
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -98,16 +98,19 @@ def any_name(text: str) -> PaymentNames:
 
 def _bare_name(text: str) -> str:
     """Return the name in a link to one of the payment's pages, or behind a label; else the text itself."""
-    link = _LINK.fullmatch(text)
-    name = text if link is None else _name_in_path(link["path"].split("/"))
+    name = name_in_link(text)
     label = _LABEL.match(name)
     bare = name if label is None else name[label.end() :]
     digits = typed_number(bare)
     return digits if digits.isascii() and digits.isdecimal() else bare
 
 
-def _name_in_path(steps: Sequence[str]) -> str:
-    """Return Saleor's order in the path of its page, else the last step."""
+def name_in_link(text: str) -> str:
+    """Return Saleor's order in the link to its page, else the last step of a link; other text as it is."""
+    link = _LINK.fullmatch(text)
+    if link is None:
+        return text
+    steps = link["path"].split("/")
     place = steps.index(_ORDERS) + 1 if _ORDERS in steps[:-1] else -1
     return unquote(steps[place])
 

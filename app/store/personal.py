@@ -123,9 +123,10 @@ def _spellings_of(address: str) -> tuple[str, ...]:
     address = address.strip().lower()
     name, _, domain = address.rpartition("@")
     domains = {domain}
-    for spell in (lambda: domain.encode("idna").decode(), lambda: domain.encode().decode("idna")):
-        with suppress(UnicodeError):  # not a domain
-            domains.add(spell())
+    with suppress(UnicodeError):  # not a domain
+        domains.add(domain.encode("idna").decode())
+    with suppress(UnicodeError):
+        domains.add(domain.encode().decode("idna"))
     written = [address, *(f"{name}@{one}" for one in sorted(domains))]
     return tuple(dict.fromkeys(normalize(form, one) for one in written for form in ("NFC", "NFD")))
 

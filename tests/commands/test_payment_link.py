@@ -93,6 +93,16 @@ async def test_link_language_is_the_one_asked_for(shell: Shell, stack: OrderPage
 
 
 @one_database
+async def test_order_may_be_given_by_the_address_of_its_page(shell: Shell, stack: OrderPageStack) -> None:
+    order = await stack.order()
+    stack.gateway.will_answer(stack.gateway.page())
+    page = f"https://shop.saleor.cloud/dashboard/orders/{quote(order.id, safe='')}"
+    for given in (page, f"{page}/refund?action=capture"):
+        assert (await shell("payments", "link", given)).status == 0
+    assert len(await stack.payments(order)) == 1
+
+
+@one_database
 async def test_why_there_is_none(shell: Shell, stack: OrderPageStack) -> None:
     order = await stack.order()
     (await shell("payments", "link", order.id, "--amount", "600")).failed("569.50 UAH is left to pay for this order")

@@ -58,6 +58,10 @@ def recipient(tmp_path: Path) -> str:
     return str(file)
 
 
+def _write(file: str, content: bytes) -> None:
+    Path(file).write_bytes(content)
+
+
 def words(recipient: str, *more: str, amount: str = "100") -> tuple[str, ...]:
     said = ("payouts", "send", "Shop", "--amount", amount, "--description", "A prize", "--customer", CUSTOMER)
     return (*said, "--recipient", recipient, *more)
@@ -82,6 +86,20 @@ async def test_a_saved_card_is_paid_once_it_is_confirmed(
     assert "Solomiia Pavlychko" in shown.out
     assert (await shell("payouts", "show", row["order_id"], "--json")).json == row
     assert TOKEN not in "".join(each.out + each.err for each in shell.everything)
+
+
+@one_database
+async def test_file_about_the_recipient_may_begin_with_a_mark_of_its_encoding(
+    shell: Shell, account: MerchantAccount, gateway: FakeGateway, recipient: str
+) -> None:
+    """As Windows' editors write it. Its encoding is never that of the terminal."""
+    who = {"recipient_first_name": "Соломія", "recipient_last_name": "Павличко"}
+    _write(recipient, json.dumps(who, ensure_ascii=False).encode("utf-8-sig"))
+    assert (await shell(*words(recipient, "--yes", "--json"))).status == 0
+    [sent] = [request.json for request in gateway.requests if request.method == "POST"]
+    assert sent["properties"]["recipient_first_name"] == "Соломія"
+    _write(recipient, "Соломія".encode("cp1251"))
+    (await shell(*words(recipient, "--yes"))).failed("the recipient cannot be read", status=2)
 
 
 async def test_everything_about_the_recipient_is_in_the_file(
