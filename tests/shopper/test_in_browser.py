@@ -191,6 +191,27 @@ async def test_a_dropped_look_is_tried_again(payments: Payments, address: str, p
     await expect(page.get_by_role("heading")).to_have_text("The payment did not go through")
 
 
+@pytest.mark.parametrize("back", ["by itself", "the network"])
+async def test_page_whose_app_is_away_for_long_goes_on_when_it_is_back(
+    payments: Payments, address: str, page: Page, back: str
+) -> None:
+    """It says that it updates automatically, and has no link to check again as long as it says so."""
+    payments.add(payment(PaymentState.WAITING))
+    await page.goto(f"{address}{HERE}")
+    await page.route("**/*n=1", lambda route: route.fulfill(status=502))
+    for seconds in (2, 2, 2, 2, 2, 2, 30):
+        async with page.expect_response("**/*n=1"):
+            await page.clock.resume()
+            await page.clock.fast_forward(seconds * 1_000)
+    await page.unroute("**/*n=1")
+    payments.add(payment(PaymentState.FAILED))
+    if back == "by itself":
+        await page.clock.fast_forward(30_000)
+    else:
+        await page.evaluate("window.dispatchEvent(new Event('online'))")
+    await expect(page.get_by_role("heading")).to_have_text("The payment did not go through")
+
+
 async def test_a_shopper_among_too_many_visitors_is_not_given_up(
     payments: Payments, address: str, page: Page, complaints: list[str]
 ) -> None:
@@ -300,6 +321,17 @@ class TestAPaymentLink:
         await expect(page.get_by_text(CHECKOUT)).to_be_visible()
         await expect(page.locator("main").get_by_role("link")).to_have_count(0)
         await expect(page.locator("body")).to_have_css("background-color", "rgb(255, 255, 255)")
+        assert await read_qr_code(page.get_by_role("img")) == CHECKOUT
+
+    async def test_phone_prints_the_code_that_its_screen_does_not_show(
+        self, payments: Payments, address: str, browser: Browser
+    ) -> None:
+        payments.add(OPEN)
+        context = await browser.new_context(has_touch=True, is_mobile=True)
+        page = await context.new_page()
+        await page.goto(f"{address}{LINK}")
+        await expect(page.get_by_role("img")).to_be_hidden()
+        await page.emulate_media(media="print")
         assert await read_qr_code(page.get_by_role("img")) == CHECKOUT
 
     async def test_the_png_is_read_as_well(self, payments: Payments, address: str, page: Page) -> None:

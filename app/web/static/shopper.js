@@ -2,8 +2,10 @@
 // screen reader announces the change instead of starting over every two seconds.
 
 const main = document.querySelector("main");
-const MISSES_ALLOWED = 5;
+const MISSES_BEFORE_PAUSES = 5; // a network may hiccup
+const LONG_PAUSE = 30; // seconds: of an app that starts anew, or a shopper without a network
 let misses = 0;
+let timer;
 let received = main.innerHTML; // as it came, before its times are localised
 
 /** Too many visitors at this moment: `seconds` after which there may be room. */
@@ -50,19 +52,24 @@ async function poll() {
     show(await fetchNews());
     misses = 0;
   } catch (error) {
-    if (error instanceof Busy) return setTimeout(poll, error.seconds * 1000);
-    misses += 1; // tolerate short network failures; the link "check again" stays for longer ones
-    if (misses > MISSES_ALLOWED) return;
+    if (error instanceof Busy) return schedule(error.seconds);
+    misses += 1; // it says that it updates by itself: so it does, however long nobody answers
   }
-  scheduleNext();
+  return schedule(misses > MISSES_BEFORE_PAUSES ? LONG_PAUSE : Number(main.dataset.after));
 }
 
-function scheduleNext() {
-  const { onward, after } = main.dataset;
+function schedule(seconds) {
+  const { onward } = main.dataset;
   if (!onward) return;
   const staysHere = onward.startsWith("?");
-  setTimeout(() => (staysHere ? poll() : location.replace(onward)), Number(after) * 1000);
+  clearTimeout(timer);
+  timer = setTimeout(() => (staysHere ? poll() : location.replace(onward)), seconds * 1000);
 }
 
+// The network is back: whoever has waited for it waits no longer.
+addEventListener("online", () => {
+  if (misses > MISSES_BEFORE_PAUSES) poll();
+});
+
 localiseTimes(main);
-scheduleNext();
+schedule(Number(main.dataset.after));
