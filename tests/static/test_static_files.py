@@ -15,7 +15,18 @@ from app.i18n.translation import translation
 from app.web import static
 from app.web.dashboard.renderer import TEMPLATES
 from app.web.security_headers import SecureApp
-from app.web.static import FONT, KIT, PUBLISHED, STYLE_SHEETS, font_version, kit_tag, kit_version, static_files, version
+from app.web.static import (
+    FONT,
+    KIT,
+    KIT_FOLDER,
+    PUBLISHED,
+    STYLE_SHEETS,
+    font_version,
+    kit_tag,
+    kit_version,
+    static_files,
+    version,
+)
 
 FOLDER = Path(static.__file__).parent
 
@@ -93,6 +104,18 @@ async def test_the_storefront_kit_can_be_loaded_by_pages_of_others_and_only_as_i
     assert answer.headers["cross-origin-resource-policy"] == "cross-origin"
     assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
     assert int(answer.headers["content-length"]) < 20_000, "compressed"
+
+
+async def test_kit_is_served_without_its_comments_in_the_lines_of_its_source(visitor: httpx2.AsyncClient) -> None:
+    """What shoppers wait for is code; what a developer reads in a stack trace is found in the package of npm, too."""
+    served = (await visitor.get(f"/static/{KIT}")).text.splitlines()
+    source = (KIT_FOLDER / KIT).read_text().splitlines()
+    assert served[0] == source[0]
+    assert len(served) == len(source)
+    left_out = [line.strip() for line, sent in zip(source, served, strict=True) if line != sent]
+    assert len(left_out) > 50
+    assert [line for line in left_out if not line.startswith(("//", "/** "))] == []
+    assert [line for line in served[4:] if line.lstrip().startswith(("//", "/**"))] == []
 
 
 async def test_the_kits_address_changes_with_the_kit_alone(visitor: httpx2.AsyncClient) -> None:

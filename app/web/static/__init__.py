@@ -44,6 +44,7 @@ SCRIPTS = ("pages.js", "widget.js", "shopper.js")
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./(\w+)\.js";$', re.MULTILINE)
 _EXPORT = re.compile(r"^export ", re.MULTILINE)
 _EXPORTED = re.compile(r"^export (?:async )?(?:function|class|const) (\w+)", re.MULTILINE)
+_COMMENT = re.compile(r"^ *(?://.*|/\*\*.*\*/)$", re.MULTILINE)
 KIT = "gateway-payment.js"
 KIT_FOLDER = _HERE / "storefront"
 """The storefront kit, which is also published to npm; only the script itself is served."""
@@ -65,7 +66,7 @@ class _File:
 @cache
 def _files() -> Mapping[str, _File]:
     contents = {name: _style_sheet(parts) for name, parts in STYLE_SHEETS.items()}
-    contents |= {name: _script(name) for name in SCRIPTS} | {KIT: (KIT_FOLDER / KIT).read_text()}
+    contents |= {name: _script(name) for name in SCRIPTS} | {KIT: _kit()}
     # The font's address changes with the font alone, so that a new version of the app does not fetch it again.
     contents |= {name: contents[name].replace(FONT, f"../{font_version()}/{FONT}") for name in STYLE_SHEETS}
     files = {name: text.encode() for name, text in contents.items()}
@@ -94,6 +95,12 @@ def _script(name: str) -> str:
 
     script = link((_HERE / name).read_text())
     return "\n".join([*modules.values(), script])
+
+
+def _kit() -> str:
+    """Return the kit as shoppers fetch it: without its comments below the first, in the lines that it has on npm."""
+    about, blank, code = (KIT_FOLDER / KIT).read_text().partition("\n\n")
+    return about + blank + _COMMENT.sub("", code)
 
 
 def _module(name: str) -> str:
