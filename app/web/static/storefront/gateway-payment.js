@@ -49,6 +49,7 @@ const FIRST_PAUSE = 3_000;
 const LONGEST_PAUSE = 15_000;
 const PATIENCE = { back: 12_000, waiting: 180_000, phone: 3_600_000 };
 const MISSES_ALLOWED = 4; // a network may hiccup
+const LEAVES_WITHIN = 10_000; // a slow network, until the payment page answers
 
 // Codes of the app whose messages are written for shoppers, in their language. All others are for developers.
 const FOR_SHOPPERS = new Set([
@@ -66,6 +67,10 @@ const COVERED = new Set(["ALREADY_PAID", "INVALID_AMOUNT"]);
 // More was requested than is left to pay, and the answer says how much that is. Saleor's default amount ignores gift cards.
 const TOO_HIGH = new Set(["ALREADY_PAID", "AMOUNT_TOO_HIGH"]);
 const CLOSED = new Set(["4149", "6007"]);
+// Something else is happening to what is to be paid: that the shop received no money, nobody can say yet.
+const UNDER_WAY = new Set(["CHECKOUT_COMPLETION_IN_PROGRESS", "PAYMENT_IN_PROGRESS"]);
+// Saleor knows no such transaction: what an address names, anybody may have typed.
+const NO_TRANSACTION = new Set(["GRAPHQL_ERROR", "INVALID", "NOT_FOUND"]);
 
 // What the wallets accept for the gateway (docs/storefront.md, "Apple Pay and Google Pay").
 const NETWORKS = ["VISA", "MASTERCARD"];
@@ -548,6 +553,7 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
     if (returned && returned !== this.#attempt?.transactionId) this.#attempt = { key: newKey(), transactionId: returned };
     this.#build({ card: this.#said("mode") === "direct" && !this.#attempt?.transactionId });
     const wrong = REQUIRED.filter((name) => !this.#said(name) || (name.endsWith("url") && !isWebAddress(this.#said(name))));
+    if (Number.isNaN(this.#part)) wrong.push("amount");
     if (wrong.length) {
       const names = wrong.join(", ");
       this.#show("error", "setup", { text: this.#words.setup[1] + names });
@@ -555,7 +561,12 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
       return this.#tell("error", { kind: "setup", message: names, attributes: wrong });
     }
     this.#show("loading", "loading");
-    const now = this.#attempt?.transactionId ? await this.#process() : null;
+    let now = this.#attempt?.transactionId ? await this.#process() : null;
+    if (now?.is === "missing") {
+      this.#leaveTheOldOne();
+      this.#forget();
+      now = null;
+    }
     if (now && ["paid", "reserved"].includes(now.is)) return this.#conclude(now);
     await this.#fetchOwed();
     // Paid in another way, or before this page was opened: whatever is begun would be refused.
@@ -773,6 +784,7 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
 
   async #pay(phone = false) {
     const means = this.#means(phone);
+    this.#attempt ??= recall(this.#said("checkout-id")); // another element of the page may have begun it
     const over = this.#open?.expiresAt && Date.parse(this.#open.expiresAt) < Date.now();
     const another = this.#attempt && (this.#attempt.by ?? "page") !== means.by;
     if (over || (another && !this.#open?.bank)) this.#forget();
@@ -829,8 +841,13 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
   }
 
   async #process() {
-    const variables = { transactionId: this.#attempt.transactionId, data: this.#data };
-    return standing(await this.#ask(PROCESS, variables));
+    const { transactionId } = this.#attempt;
+    const session = await this.#ask(PROCESS, { transactionId, data: this.#data });
+    if (session.transaction) return standing(session);
+    // Saleor did not ask the app: of the payment that says nothing.
+    const [{ code, message } = {}] = session.errors;
+    console.error(`<gateway-payment>: Saleor does not process ${transactionId}: ${code}: ${message}`);
+    return { is: NO_TRANSACTION.has(code) ? "missing" : "waiting", transactionId, code };
   }
 
   async #look(patience) {
@@ -840,13 +857,25 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
   }
 
   /** Send the browser to the payment page or to the bank. */
-  #leaveFor({ url, transactionId }) {
+  async #leaveFor({ url, transactionId }) {
     const address = safeAddress(url);
     if (!address) return this.#conclude({ is: "declined", transactionId, code: "APP_ERROR", said: `unsafe address: ${url}` });
     this.#clearCard();
     this.#show("waiting", "opening");
     if (this.#tell("redirect", { transactionId, url: address })) location.assign(address);
-    return undefined;
+    return this.#stay();
+  }
+
+  /** Go on where this page is not left: the bank's app has opened instead, or the storefront shows the page elsewhere. */
+  async #stay() {
+    const { signal } = this.#turn;
+    await sleep(LEAVES_WITHIN, signal);
+    await inSight(signal);
+    const now = await this.#process();
+    if (now.is !== "open") return this.#conclude(now);
+    this.#ready(now);
+    this.#free(); // whoever has not paid there goes there again
+    return this.#follow(now, PATIENCE.phone, true);
   }
 
   async #showCode(page) {
@@ -893,6 +922,7 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
     const { is, transactionId, code, said } = now;
     if (is === "paid" || is === "reserved") return this.#covered(now);
     if (COVERED.has(code)) return this.#nothingLeft(code);
+    if (is === "missing" || (code === "NOT_FOUND" && !transactionId)) return this.#beginAnew();
     const text = this.#shoppersWords(now);
     if (STANDS_STILL.has(code)) {
       this.#show("waiting", "waiting", { text });
@@ -904,8 +934,7 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
     this.#build({ card: this.#takesCards });
     this.#clearCard("cvv");
     const again = !NO_OTHER_ATTEMPT.has(code) && { press: () => this.#payAgain(), button: "again", code: true };
-    // Another attempt is at the bank: of that nobody can say yet that it did not go through.
-    this.#show(is, code === "PAYMENT_IN_PROGRESS" ? "slow" : is, { text, ...again });
+    this.#show(is, UNDER_WAY.has(code) ? "slow" : is, { text, ...again });
     const field = { number: "number", expMonth: "expiry", expYear: "expiry", cvv: "cvv" }[now.field?.split(".").at(-1)];
     if (code === "INVALID_CARD" && field && this.#parts.fields) this.#mark([field]);
     if (!FOR_SHOPPERS.has(code) && !/^\d{4}$/.test(code)) console.error(`<gateway-payment>: ${code}: ${said}`);
@@ -940,6 +969,13 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
     return this.#tell("paid", { confirmed: false, code });
   }
 
+  // What was to be paid is no longer there, an order perhaps by now: Saleor says what there is.
+  #beginAnew() {
+    this.#forget();
+    this.#leaveTheOldOne();
+    return this.#start();
+  }
+
   #payAgain() {
     this.#leaveTheOldOne();
     return this.#pay();
@@ -955,7 +991,8 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
 
   #shoppersWords({ is, code, said, field }) {
     const own = /^\d{4}$/.test(code ?? "") || FOR_SHOPPERS.has(code) || field?.startsWith("data.customer.");
-    return (own && said) || this.#words[code] || this.#words[is in this.#words ? is : "declined"][1];
+    const fallback = UNDER_WAY.has(code) ? "slow" : is in this.#words ? is : "declined";
+    return (own && said) || this.#words[code] || this.#words[fallback][1];
   }
 
   async #ask(query, variables) {
@@ -973,7 +1010,7 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
   }
 
   async #answer(query, variables, signal) {
-    const token = typeof this.#token === "function" ? await this.#token() : this.#token;
+    const token = await this.#readToken();
     const response = await fetch(this.#said("saleor-api-url"), {
       method: "POST",
       headers: { "Content-Type": "application/json", ...(token && { Authorization: `Bearer ${token}` }) },
@@ -988,6 +1025,15 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
     }
     if (!data || errors) throw new Error(errors?.[0]?.message ?? `Saleor: HTTP ${response.status}`);
     return Object.values(data)[0];
+  }
+
+  async #readToken() {
+    try {
+      return typeof this.#token === "function" ? await this.#token() : this.#token;
+    } catch (error) {
+      console.error(`<gateway-payment>: \`customerToken\` fails (${error?.message ?? error}), so the shopper pays as a guest`);
+      return null;
+    }
   }
 
   #said(name) {
@@ -1010,9 +1056,16 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
 
   /** What the button asks for; undefined: what Saleor takes for it. */
   get #amount() {
-    const part = Number(this.#said("amount").replace(",", "."));
     const left = this.#owed?.left;
-    return part > 0 ? Math.min(part, left ?? part) : left;
+    const part = this.#part;
+    return part ? Math.min(part, left ?? part) : left;
+  }
+
+  /** The part that the storefront wants to be paid; NaN: it says what is no amount, or may be two (1,000). */
+  get #part() {
+    const said = this.#said("amount");
+    if (!said) return undefined;
+    return (/^\d+(\.\d+|,\d\d?)?$/.test(said) && Number(said.replace(",", "."))) || NaN;
   }
 
   /** As the app writes it: `1,234.50 UAH`. */
@@ -1078,7 +1131,7 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
     form.append(...[wallets, ways, fields?.set, asked, button].filter(Boolean));
     const qr = node("div", { part: "qr" });
     const done = node("div", { part: "done", hidden: "" });
-    this.#root.replaceChildren(node("section", { part: "container", lang: words === TEXTS.uk ? "uk" : "en" }, message, form, done, qr));
+    this.#root.replaceChildren(node("section", { part: "container", dir: "ltr", lang: words === TEXTS.uk ? "uk" : "en" }, message, form, done, qr));
     this.#parts = { built, title, text, message, button, form, qr, done, wallets, fields, ways, consent: consent ? keep : null, asked };
     this.#chosen();
     if (this.#offer && !this.#open?.bank) this.#offerWallets();
