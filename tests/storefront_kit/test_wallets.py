@@ -1,5 +1,6 @@
 """Apple Pay and Google Pay in the kit, beside played wallets: no test fetches a script of theirs."""
 
+import asyncio
 import json
 from typing import Any
 
@@ -8,6 +9,7 @@ from joserfc import jwe
 from joserfc.jwk import RSAKey
 from playwright.async_api import Locator, expect
 
+from integration_base_tests.waiting import unless_it_hangs
 from tests.pages.sight import faults
 from tests.payments.cards.seals import ALGORITHMS
 from tests.storefront_kit.conftest import (
@@ -144,6 +146,26 @@ async def test_googles_sheet_opens_with_the_amount_and_pays(offering: Visit) -> 
     assert method["tokenizationSpecification"]["parameters"] == {"gateway": "example", "gatewayMerchantId": "m-17"}
     assert opened(offering) == {"googlePay": "by Google"}
     assert offering.saleor.variables(START)[0]["amount"] == 200
+
+
+async def test_no_more_is_asked_for_than_the_sheet_has_named(offering: Visit) -> None:
+    """The basket grows while the sheet is open: what the shopper has agreed to is a part of it."""
+    await offering.page.add_init_script(GOOGLE)
+    await offering.open()
+    offering.saleor.set_answers(OWED, owed(800))
+    grows = """async () => {
+      const kit = document.querySelector("gateway-payment");
+      const again = new Promise((resolve) => kit.addEventListener("gateway-payment-ready", resolve));
+      kit.refresh();
+      await again;
+      return { paymentMethodData: { tokenizationData: { token: "by Google" } } };
+    }"""
+    await offering.page.evaluate(f"() => {{ google.payments.api.PaymentsClient.prototype.loadPaymentData = {grows}; }}")
+    await wallet(offering, "Google Pay").dispatch_event("click")  # once: the button is drawn anew meanwhile
+    async with unless_it_hangs():
+        while not offering.saleor.times(START):  # noqa: ASYNC110 - a page of another process tells by asking
+            await asyncio.sleep(0.02)
+    assert [asked["amount"] for asked in offering.saleor.variables(START)] == [569.5]
 
 
 @pytest.mark.parametrize(("script", "name"), [(APPLE, "Apple Pay"), (GOOGLE, "Google Pay")])

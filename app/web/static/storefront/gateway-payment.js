@@ -702,7 +702,9 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
   // Apple opens its sheet only while the shopper's press is being handled: nothing is awaited before.
   async #payWithApple() {
     const { currency } = this.#owed;
-    const total = { label: this.#offer.wallets.applePay.merchantName, amount: this.#amount.toFixed(2), type: "final" };
+    const { signal } = this.#turn;
+    const amount = this.#amount;
+    const total = { label: this.#offer.wallets.applePay.merchantName, amount: amount.toFixed(2), type: "final" };
     const sheet = new ApplePaySession(3, {
       countryCode: this.#country,
       currencyCode: currency,
@@ -722,10 +724,10 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
     });
     sheet.begin();
     const token = await given;
-    if (!token) return this.#ready(this.#open);
+    if (!token) return signal.aborted ? undefined : this.#ready(this.#open);
     const done = ({ is }) =>
       sheet.completePayment(["paid", "reserved", "open"].includes(is) ? ApplePaySession.STATUS_SUCCESS : ApplePaySession.STATUS_FAILURE);
-    return this.#payWithWallet("applePay", token, done);
+    return this.#run(() => this.#payWithWallet("applePay", token, amount, done));
   }
 
   async #merchantSession(validationUrl) {
@@ -737,6 +739,8 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
 
   async #payWithGoogle() {
     const { gateway, gatewayMerchantId, merchantId, merchantName } = this.#offer.wallets.googlePay;
+    const { signal } = this.#turn;
+    const amount = this.#amount;
     const tokenizationSpecification = { type: "PAYMENT_GATEWAY", parameters: { gateway, gatewayMerchantId } };
     let given;
     try {
@@ -746,22 +750,22 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
         allowedPaymentMethods: [{ ...GOOGLE_CARD, tokenizationSpecification }],
         transactionInfo: {
           totalPriceStatus: "FINAL",
-          totalPrice: this.#amount.toFixed(2),
+          totalPrice: amount.toFixed(2),
           currencyCode: this.#owed.currency,
           countryCode: this.#country,
         },
       });
     } catch (error) {
       if (error.statusCode !== "CANCELED") console.error(`<gateway-payment>: Google Pay: ${error.statusCode ?? ""} ${error.statusMessage ?? error.message}`);
-      return this.#ready(this.#open);
+      return signal.aborted ? undefined : this.#ready(this.#open);
     }
-    return this.#payWithWallet("googlePay", given.paymentMethodData.tokenizationData.token);
+    return this.#run(() => this.#payWithWallet("googlePay", given.paymentMethodData.tokenizationData.token, amount));
   }
 
   // A wallet's token pays once. Whether an answer was lost or a payment declined: what comes next is another attempt,
-  // but the same request may be sent again.
-  async #payWithWallet(name, token, done = () => {}) {
-    const means = { by: name, content: { [name]: token }, key: this.#offer.wallets.key };
+  // but the same request may be sent again. No more is asked for than the sheet has named, whatever the page says by now.
+  async #payWithWallet(name, token, amount, done = () => {}) {
+    const means = { by: name, content: { [name]: token }, amount, key: this.#offer.wallets.key };
     this.#forget();
     this.#retry = async () => {
       this.#show("waiting", "paying");
@@ -811,7 +815,7 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
   }
 
   /** transactionInitialize: the same key for the same attempt, whatever is pressed or lost on the way. */
-  async #begin({ by, content, data, key: sealFor = this.#offer.card }) {
+  async #begin({ by, content, data, amount: agreed, key: sealFor = this.#offer.card }) {
     for (let first = true; ; first = false) {
       this.#attempt ??= { key: newKey(), by };
       this.#keep();
@@ -822,7 +826,7 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
       const browser = !by.startsWith("page") && { browserFingerprint: browserFingerprint() };
       signal.throwIfAborted(); // encrypting is not interrupted
       const gateway = { id: this.#gateway, data: { ...this.#data, ...data, ...sealed, ...browser } };
-      const { amount = this.#amount, key: idempotencyKey } = this.#attempt;
+      const { amount = agreed ?? this.#amount, key: idempotencyKey } = this.#attempt;
       const session = await this.#ask(START, { id, amount, gateway, idempotencyKey });
       if (first && session.errors.some(({ code }) => code === "UNIQUE")) {
         this.#forget(); // that attempt has ended, or the amount is another one by now
