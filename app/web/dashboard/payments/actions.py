@@ -91,10 +91,10 @@ def charge_offers(now: Balance, operations: Sequence[Operation]) -> list[ChargeO
     return [ChargeOffer(charge, at[charge.id], uuid4().hex) for charge in reversed(now.recurring)]
 
 
-def read_staff_request(kind: Kind, by: str, fields: Sequence[tuple[str, str]], currency: str = "") -> StaffRequest:
+def read_staff_request(kind: Kind, by: str, fields: Sequence[tuple[str, str]], *, currency: str = "") -> StaffRequest:
     """Parse the form of an action. Raises InvalidFormError, and InvalidFieldsError with all invalid amounts.
 
-    ``currency`` is the payment's, in which the amounts of a capture or refund are; nothing else has an amount.
+    Without a ``currency`` amounts have two decimals at most.
     """
     params = dict(fields)
     if not _KEY.fullmatch(params.get("key", "")):

@@ -98,9 +98,13 @@ class PaymentParts:
     async def _read_request(
         self, kind: Kind, order_id: str, staff: Staff, fields: Sequence[tuple[str, str]]
     ) -> StaffRequest:
-        payment = (await self._payment_page.load(staff, order_id)).payment  # of another store: 404, whatever the form
         try:
-            return read_staff_request(kind, staff.name, fields, payment.currency)
+            return read_staff_request(kind, staff.name, fields)
+        except (InvalidFieldsError, InvalidFormError):
+            # Perhaps its currency has more decimals; for another store's payment: 404, whatever the form.
+            payment = (await self._payment_page.load(staff, order_id)).payment
+        try:
+            return read_staff_request(kind, staff.name, fields, currency=payment.currency)
         except InvalidFieldsError as invalid:
             raise _amounts_error(staff, invalid) from invalid
         except InvalidFormError as invalid:
