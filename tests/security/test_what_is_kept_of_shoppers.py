@@ -20,7 +20,16 @@ TOLD = {
     "taxId": "3141592653",
 }
 BACK = "https://shop.example.com/back?basket=5555555555554444"
-PERSONAL = ("secret.shopper", "380509876543", "Мотронька", "Кочубеївна", "Іскра", "1688-07-09", "3141592653", "5555")
+PERSONAL = (
+    "secret.shopper",
+    "380509876543",
+    "Мотронька",
+    "Кочубеївна",
+    "Іскра",
+    "1688-07-09",
+    "3141592653",
+    "55555555",
+)
 
 
 async def rows(stack: OrderPageStack) -> str:
