@@ -187,8 +187,8 @@ async def test_reports_for_which_saleor_has_no_time_are_not_asked_one_by_one(
     """No report is why: one request more for each of them is what a limit of requests does not forgive."""
     api.says.append(answer)
     outcomes = await reporting(*"abc"[:together])
-    assert [getattr(each, "pause", None) for each in outcomes] == [pause] * together
-    assert all(isinstance(each, SaleorUnreachableError) for each in outcomes)
+    assert [getattr(outcome, "pause", None) for outcome in outcomes] == [pause] * together
+    assert all(isinstance(outcome, SaleorUnreachableError) for outcome in outcomes)
     assert len(api.asked) == 1
 
 
