@@ -75,3 +75,15 @@ def test_order_placed_for_a_pending_payment_that_failed_is_for_staff(
         aggregate.events[-1].psp_reference = reference_of_note(aggregate.payment.order_id, note)
     compare_with_source(aggregate, UNPAID, NOON, money_arrives=False)
     assert len(open_problems(aggregate.payment)) == problems
+
+
+@pytest.mark.law(7, 12)
+@pytest.mark.parametrize(("newer_try", "problems"), [(None, 1), ("another-card", 0)])
+def test_payment_with_another_card_at_the_bank_is_not_called_failed(newer_try: str | None, problems: int) -> None:
+    aggregate = an_aggregate(Flow.CHARGE, State.FAILURE)
+    aggregate.payment.mode = Mode.DIRECT
+    aggregate.create.request = {"payload": '{"checkout": "Q2hlY2tvdXQ6MQ=="}'}
+    aggregate.create.details = {"newer_try": newer_try}
+    aggregate.events.append(event_of(aggregate.create, EventType.CHARGE_FAILURE))
+    compare_with_source(aggregate, UNPAID, NOON, money_arrives=False)
+    assert len(open_problems(aggregate.payment)) == problems
