@@ -59,8 +59,7 @@ async def look_up_now(services: Services, order_id: str) -> GatewayError | None:
 async def post_records(services: Services, account: MerchantAccount, records: Records) -> tuple[str, ...]:
     """Post gateway records to the payments of this account to which they belong; return their orders.
 
-    They are single records, as in notifications, not everything that the gateway has of an order. Another gateway
-    payment with the same order is not ours, unless ours began a subscription: then it is a later charge of that.
+    They are single records, as in notifications, not everything that the gateway has of an order.
     """
     orders = dict.fromkeys(record.order_id for record in records)
     posted, context = [], services.decision_context(is_single_record=True)
@@ -68,15 +67,8 @@ async def post_records(services: Services, account: MerchantAccount, records: Re
         found = await services.payments.find(ByOrder(order_id, installation_id=account.installation_id))
         if found is None or found.payment.account_id != account.id:
             continue
-        paid, subscribed = found.create.operation_id, found.payment.recurring_id is not None
-        matching = Records(
-            record
-            for record in records
-            if record.order_id == order_id and (subscribed or paid in {None, record.payment_id})
-        )
-        if not matching:
-            continue
-        shown = Observations.from_records(matching, found.payment.language)
+        of_order = Records(record for record in records if record.order_id == order_id)
+        shown = Observations.from_records(of_order, found.payment.language)
         await services.payments.record(ById(row_id_of(found.payment)), OrderShown(shown, context, is_whole=False))
         posted.append(order_id)
     return tuple(posted)

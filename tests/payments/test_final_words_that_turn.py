@@ -11,11 +11,13 @@ import pytest
 from app.core.alerts import AlertKind
 from app.core.vocabulary import Kind, State
 from app.flows.on_demand import look_up_now
+from app.flows.staff.look_ups import look_up_operation
 from app.flows.staff.manual_resolution import Decision, acknowledge_problems, settle
 from app.reports.status import Standing, standings
 from app.rules.problems import problem_text
 from app.web.shopper.view import PaymentState
 from app.web.shopper.view_builder import find_view
+from gateway_client.models import Method
 from integration_base_tests.loopback import HangUp, json_reply
 from tests.payments.alert_cases import subjects
 from tests.payments.fake_gateway import operation, payment
@@ -151,6 +153,14 @@ class TestASuccessAfterAFailure:
         assert declined.amounts == amounts(charged=TOTAL)
         assert await subjects(declined) == []
         assert await shown(declined) is PaymentState.PAID
+
+    async def test_that_staff_find_by_looking_up_the_operation_is_booked(self, declined: Shop) -> None:
+        both = [payment(declined.order_id, "failure"), payment(declined.order_id, payment_id=LATER_CARD)]
+        declined.gateway.will_answer_look_ups(json_reply(both))
+        found = await look_up_operation(declined.services, declined.account, declined.order_id, Method.PURCHASE)
+        await declined.work()
+        assert (len(found.records), found.posted) == (2, (declined.order_id,))
+        assert declined.amounts == amounts(charged=TOTAL)
 
     @pytest.mark.parametrize("order", [1, -1], ids=["declined last", "declined first"])
     async def test_is_all_that_counts_when_one_look_up_shows_both(self, shop: Shop, order: int) -> None:
