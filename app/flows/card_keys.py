@@ -5,24 +5,31 @@ decrypts for a day after a newer one has replaced it; then it is deleted. Each s
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
+
+import structlog
 
 from app.rules.cards.key_pair import GRACE, generate_key_pair
 from app.store.card_keys import StoreCardKeys
 from app.store.tables import CardKey
+from app.store.vault import VaultError
+
+log = structlog.get_logger(__name__)
 
 OFFERED_FOR = timedelta(days=30)
 
 
 async def offered_key(store_keys: StoreCardKeys, now: datetime) -> CardKey:
-    """Return the key that storefronts encrypt for. Creates one if there is none that is recent enough."""
-    threshold = now - OFFERED_FOR
+    """Return the key that storefronts encrypt for. Creates one if there is none that is recent enough, and opens."""
+    replaced_until = now - OFFERED_FOR
     keys = await decryption_keys(store_keys, now)
-    if keys and keys[0].created_at > threshold:
+    if keys and _open(store_keys, keys[0]) is None:
+        replaced_until = max(replaced_until, keys[0].created_at)
+    if keys and keys[0].created_at > replaced_until:
         return keys[0]
-    return await _add_new_key(store_keys, now, unless_since=threshold)
+    return await _add_new_key(store_keys, now, unless_since=replaced_until)
 
 
 async def decryption_keys(store_keys: StoreCardKeys, now: datetime) -> Sequence[CardKey]:
@@ -32,6 +39,15 @@ async def decryption_keys(store_keys: StoreCardKeys, now: datetime) -> Sequence[
     if outdated:
         await store_keys.delete(outdated)
     return [key for key in keys if key.kid not in outdated]
+
+
+async def private_jwks(store_keys: StoreCardKeys, now: datetime) -> Callable[[str], str | None]:
+    """Return the function that finds the private key (JSON text) for the id of a key; None: nothing decrypts with it.
+
+    What was encrypted for a key that does not open must be encrypted again, like for one that is outdated.
+    """
+    keys = {key.kid: key for key in await decryption_keys(store_keys, now)}
+    return lambda kid: _open(store_keys, keys[kid]) if kid in keys else None
 
 
 async def rotate(store_keys: StoreCardKeys, now: datetime, *, delete_old: bool = False) -> CardKey:
@@ -50,6 +66,14 @@ async def rotate(store_keys: StoreCardKeys, now: datetime, *, delete_old: bool =
 def outdated_key_ids(newest_first: Sequence[CardKey], now: datetime) -> frozenset[str]:
     """Return the ids of the keys whose successor is older than the grace period. Pure."""
     return frozenset(old.kid for newer, old in pairwise(newest_first) if newer.created_at + GRACE <= now)
+
+
+def _open(store_keys: StoreCardKeys, key: CardKey) -> str | None:
+    try:
+        return store_keys.private_jwk(key)
+    except VaultError as error:
+        log.error("a card key cannot be opened", error=str(error))  # noqa: TRY400 - the message suffices
+        return None
 
 
 async def _add_new_key(store_keys: StoreCardKeys, now: datetime, *, unless_since: datetime | None) -> CardKey:

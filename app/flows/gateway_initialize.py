@@ -6,6 +6,7 @@ Answers PAYMENT_GATEWAY_INITIALIZE_SESSION.
 from typing import Any
 
 from app.flows.card_keys import offered_key
+from app.flows.look_up import client_for_new_payment
 from app.flows.turned_away import count_refused
 from app.flows.wallet_payment import merchant_session
 from app.rules.cards.key_pair import ALG, ENC
@@ -37,6 +38,7 @@ async def answer_gateway_initialize(
     data: dict[str, Any]
     try:
         account = check_account(account, source.channel.slug, source.channel.currency_code)
+        client_for_new_payment(services, account, source.language_code or "")
     except RefusalError as refusal:
         await count_refused(services, installation.id, source.channel.slug, refusal)
         data = {"available": False, "errors": [error_data(refusal.code.value, refusal.message, refusal.field)]}

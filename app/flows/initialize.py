@@ -18,8 +18,9 @@ from datetime import datetime, timedelta
 
 from app.core.payment import Operation, Payment, PaymentAggregate
 from app.core.vocabulary import Kind, Mode, Origin, State
-from app.flows.card_keys import decryption_keys
+from app.flows.card_keys import private_jwks
 from app.flows.execute import Call, execute
+from app.flows.look_up import client_for_new_payment
 from app.flows.saved_cards import get_saved_card
 from app.flows.turned_away import count_failed_creation, count_refused
 from app.flows.wallet_payment import wallet_payment_call
@@ -133,14 +134,14 @@ async def _plan_creation(
     installation: OpenInstallation,
     account: MerchantAccount | None,
 ) -> _CreationPlan:
-    """Return the request and the call that create the payment. Raises RefusalError, VaultError; nothing is recorded."""
+    """Return the request and the call that create the payment. Raises RefusalError; then nothing is recorded."""
     if is_direct_payment(event.data):
         direct = await build_direct_plan(services, event, installation, account)
-        client = services.gateways.client(direct.terms.account)
+        client = client_for_new_payment(services, direct.terms.account, direct.terms.language)
         call = _direct_payment_call(client, direct)
         return _CreationPlan(direct.terms, direct.request, call, None, direct.saved_card, direct.wallet)
     hosted = plan_hosted(event, account, services.addresses, installation.saleor_api_url)
-    client = services.gateways.client(hosted.terms.account)
+    client = client_for_new_payment(services, hosted.terms.account, hosted.terms.language)
     # Known before the link, and even if the link gets lost: after this time no one can pay any more.
     expires_at = services.now() + timedelta(seconds=hosted.terms.account.order_timeout)
     return _CreationPlan(
@@ -252,8 +253,7 @@ async def build_direct_plan(
 ) -> DirectPlan:
     """Return the request of a direct payment.
 
-    Everything else is checked before the card is decrypted. Raises RefusalError, and VaultError for a saved card whose
-    token does not open.
+    Everything else is checked before the card is decrypted. Raises RefusalError.
     """
     terms = terms_of(event, account, services.addresses, installation.saleor_api_url)
     check_one_card(terms.data)
@@ -263,9 +263,8 @@ async def build_direct_plan(
     check_names(terms)
     browser = browser_of(terms, event.customer_ip_address)
     if saved_card_id is not None:
-        card = await get_saved_card(services, terms.account, event.customer_id, saved_card_id, terms.language)
-        token = PaymentInstrument({"cc_token": services.saved_cards.open_token(card)})
-        return plan_direct(terms, browser, token, card)
+        card, token = await get_saved_card(services, terms.account, event.customer_id, saved_card_id, terms.language)
+        return plan_direct(terms, browser, PaymentInstrument({"cc_token": token}), card)
     instrument = await _open_card(services, terms, installation, event.source.id)
     check_instrument_accepted(terms.account, instrument)
     return plan_direct(terms, browser, instrument)
@@ -274,17 +273,10 @@ async def build_direct_plan(
 async def _open_card(
     services: Services, terms: Terms, installation: OpenInstallation, source_id: str
 ) -> PaymentInstrument:
-    now, book = services.now(), services.card_keys.for_store(installation.id)
-    keys = {key.kid: key for key in await decryption_keys(book, now)}
-
-    def private_jwk(kid: str) -> str | None:
-        return book.private_jwk(keys[kid]) if kid in keys else None
-
-    sealed = terms.data.card or ""
+    now, sealed = services.now(), terms.data.card or ""
+    keys = await private_jwks(services.card_keys.for_store(installation.id), now)
     # Reading the key and decrypting with it is CPU-bound: a thread leaves the event loop free for other requests.
-    return await asyncio.to_thread(
-        open_sealed, sealed, private_jwk, paid_for=source_id, language=terms.language, now=now
-    )
+    return await asyncio.to_thread(open_sealed, sealed, keys, paid_for=source_id, language=terms.language, now=now)
 
 
 async def recorded_response(services: Services, installation: OpenInstallation, event: SessionEvent) -> SessionResponse:

@@ -6,10 +6,11 @@ An answer of the gateway clears the problems of the account's keys and address.
 import structlog
 
 from app.core.payment import Payment, PaymentAggregate
-from app.rules.call_errors import KeysNotOpenedError
+from app.rules.call_errors import KEYS_NOT_OPENED, KeysNotOpenedError
 from app.rules.decisions.look_up import GatewayAnswered
 from app.rules.observation import Observations
 from app.rules.problems import ACCOUNT_KINDS, open_problems
+from app.rules.refusal import RefusalCode, RefusalError, shopper_message_of
 from app.services import Services
 from app.store.aggregates import ById, account_of
 from app.store.problems import payment_ids_with_problem
@@ -33,6 +34,18 @@ def gateway_client(services: Services, account: MerchantAccount) -> GatewayClien
         log.error("the account's keys cannot be opened", account=account.id, error=str(error))  # noqa: TRY400 - the message suffices
     # Raised outside the handler, because the frames of the vault's error hold the sealed values.
     raise KeysNotOpenedError("the account's keys cannot be decrypted with the secret keys of this machine")
+
+
+def client_for_new_payment(services: Services, account: MerchantAccount, language: str) -> GatewayClient:
+    """Return the account's client. Raises RefusalError if its keys do not open: no shopper can pay with it."""
+    try:
+        return gateway_client(services, account)
+    except KeysNotOpenedError:
+        raise RefusalError(
+            RefusalCode.STORE_UNAVAILABLE,
+            f"{KEYS_NOT_OPENED}.",
+            shopper_message=shopper_message_of(RefusalCode.STORE_UNAVAILABLE, language),
+        ) from None
 
 
 def opens_keys(services: Services, payment: Payment) -> bool:

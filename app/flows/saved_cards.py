@@ -9,6 +9,7 @@ from app.rules.refusal import RefusalCode, RefusalError, shopper_message_of
 from app.services import Services
 from app.store.installations import OpenInstallation
 from app.store.tables import MerchantAccount, SavedCard
+from app.store.vault import VaultError
 from saleor_app_sdk.events import CustomerEvent, ListStoredPaymentMethods, StoredPaymentMethodDeleteRequested
 from saleor_app_sdk.responses import Acknowledgement
 from saleor_app_sdk.stored_methods import MethodDeletedResponse, StoredCard, StoredMethodsResponse
@@ -52,24 +53,34 @@ async def delete_customer_cards(
 
 async def get_saved_card(
     services: Services, account: MerchantAccount, user_id: str | None, card_id: str, language: str
-) -> SavedCard:
-    """Return a customer's card by its id in the storefront; ``user_id`` None: the requester has no saved cards.
+) -> tuple[SavedCard, str]:
+    """Return a customer's card by its id in the storefront, and its token; ``user_id`` None: the requester has none.
 
     Raises RefusalError. The error is the same for a card that does not exist, belongs to another customer, account or
-    store, has expired or is refused by the gateway, and for a store that does not save cards (any more).
+    store, has expired, is refused by the gateway or cannot be decrypted, and for a store that saves no cards any more.
     """
     card = None
     if user_id is not None and account.saved_cards:
         store, now = account.installation_id, services.now()
         card = await services.saved_cards.find(store, account.id, user_id, card_id, now)
-    if card is None:
+    token = None if card is None else open_token(services, card)
+    if card is None or token is None:
         raise RefusalError(
             RefusalCode.SAVED_CARD_UNUSABLE,
             "The shopper has no saved card with that id that can be used here: nothing was sent to the gateway.",
             "data.savedCardId",
             shopper_message=shopper_message_of(RefusalCode.SAVED_CARD_UNUSABLE, language),
         )
-    return card
+    return card, token
+
+
+def open_token(services: Services, card: SavedCard) -> str | None:
+    """Return the gateway's token of a card; None when no key decrypts it."""
+    try:
+        return services.saved_cards.open_token(card)
+    except VaultError as error:
+        log.error("a saved card cannot be opened", account=card.account_id, error=str(error))  # noqa: TRY400 - the message suffices
+        return None
 
 
 def _to_stored_card(card: SavedCard) -> StoredCard:

@@ -15,7 +15,7 @@ from typing import Any
 
 from app.core.payment import PaymentAggregate
 from app.flows.accounts.balances import payout_warning, read_balances
-from app.flows.card_keys import decryption_keys
+from app.flows.card_keys import private_jwks
 from app.flows.pay_out import (
     A_DAY,
     ConfirmedPayout,
@@ -25,6 +25,7 @@ from app.flows.pay_out import (
     paid_out_last_day,
     pay_out,
 )
+from app.flows.saved_cards import open_token
 from app.i18n.messages import LazyMessage
 from app.rules.accounts.readers import normalize_email
 from app.rules.cards.card_form import PaymentInstrument
@@ -247,31 +248,19 @@ async def _saved_card(services: Services, account: MerchantAccount, customer: st
     card: SavedCard | None = await services.saved_cards.find(
         account.installation_id, account.id, customer, card_id, services.now()
     )
-    token = None
-    if card is not None:
-        try:
-            token = services.saved_cards.open_token(card)
-        except VaultError:
-            token = None
+    token = None if card is None else open_token(services, card)
     if card is None or token is None:
         raise PayoutRefusedError({"card": _NO_SUCH_CARD})
     return PayoutCard(PaymentInstrument({"cc_token": token}), card.mask, card)
 
 
 async def _typed_card(services: Services, account: MerchantAccount, key: str, sealed: str) -> PaymentInstrument:
-    now, book = services.now(), services.card_keys.for_store(account.installation_id)
-    keys = {decryption_key.kid: decryption_key for decryption_key in await decryption_keys(book, now)}
-
-    def private_jwk(kid: str) -> str | None:
-        return book.private_jwk(keys[kid]) if kid in keys else None
-
-    refusal: RefusalCode | None = None
+    now = services.now()
+    keys = await private_jwks(services.card_keys.for_store(account.installation_id), now)
     try:
-        return await asyncio.to_thread(open_sealed_number, sealed, private_jwk, paid_for=f"payout:{key}", now=now)
+        return await asyncio.to_thread(open_sealed_number, sealed, keys, paid_for=f"payout:{key}", now=now)
     except RefusalError as error:
         refusal = error.code
-    except VaultError:
-        refusal = RefusalCode.CARD_UNREADABLE
     raise PayoutRefusedError({"card": _NOT_A_CARD if refusal is RefusalCode.INVALID_CARD else _CARD_LOST})
 
 

@@ -440,6 +440,7 @@ async def test_nobody_can_cancel_what_the_gateway_would_not(shop: Shop) -> None:
 
 async def test_a_connection_that_was_never_made_is_a_failure(shop: Shop) -> None:
     data = await typed(shop)
+    shop.clock.forward(seconds=1)
     shop.account = await shop.services.accounts.change(shop.account.id, base_url="http://127.0.0.1:9")
     shop.services = replace(shop.services, schedule=Schedule(pauses_before_resending=(timedelta(0),) * 2))
     answer = await shop.begin(data=data)

@@ -273,6 +273,7 @@ async def test_a_lost_exchange_is_made_again_and_pays_once(shop: Shop) -> None:
 async def test_a_payment_that_was_not_sent_is_tried_again_with_the_token_that_was_got(shop: Shop) -> None:
     """A wallet's token is good for one exchange."""
     data = await given(shop)
+    shop.clock.forward(seconds=1)
     columns = {"base_url": "http://127.0.0.1:9", "balances_url": shop.gateway.url}  # tokens are got elsewhere
     shop.account = await shop.services.accounts.change(shop.account.id, **columns)
     shop.services = replace(shop.services, schedule=Schedule(pauses_before_resending=(timedelta(0),) * 2))
