@@ -22,6 +22,7 @@ from app.services import Services
 from app.store.aggregates import find_attempts
 from app.store.installations import OpenInstallation
 from app.store.payouts import PayoutRecord, payouts_for
+from app.store.tables import MerchantAccount
 from saleor_app_sdk.errors import SaleorError, SaleorRefusedError
 from saleor_app_sdk.graphql import SaleorClient
 from saleor_app_sdk.orders import InitializedTransaction, OrderToPay, fetch_order_to_pay, initialize_transaction
@@ -75,11 +76,17 @@ class OrderPayments:
         )
         return max(ZERO, (debt or ZERO) - sum(covered, ZERO))
 
-    def open_payment_over(self, amount: Decimal, now: datetime, language: str | None = None) -> PaymentAggregate | None:
-        """Return the newest payment with an open page for exactly that amount, in ``language`` unless that is None."""
+    def open_payment_over(
+        self, amount: Decimal, now: datetime, language: str | None = None, *, account_id: str | None = None
+    ) -> PaymentAggregate | None:
+        """Return the newest payment with an open page for exactly that amount.
+
+        In ``language`` and at the merchant account ``account_id``, unless these are None.
+        """
         for aggregate in reversed(self.aggregates):
-            in_language = language is None or aggregate.payment.language == language
-            if aggregate.payment.amount == amount and in_language and can_be_paid(aggregate, now):
+            payment = aggregate.payment
+            is_meant = language in {None, payment.language} and account_id in {None, payment.account_id}
+            if payment.amount == amount and is_meant and can_be_paid(aggregate, now):
                 return aggregate
         return None
 
@@ -131,14 +138,18 @@ async def get_or_create_payment_link(
 ) -> PaymentAggregate:
     """Return a payment on whose page ``amount`` of the order, as people typed it, or all that is due can be paid.
 
-    If such a page is open, its payment is returned. ``language`` is the page's: None stands for the order's, and then
-    an open page of any language will do. ``attempt`` is the requester's result of ``attempt_key``: the same attempt for
-    the same amount in the same language is one transaction in Saleor and one payment here, however often it is
-    requested (laws of money, 4). Raises RefusalError and NotAnAmountError.
+    If such a page is open at the merchant account that takes the channel's money now, its payment is returned.
+    ``language`` is the page's: None stands for the order's, and then an open page of any language will do. ``attempt``
+    is the requester's result of ``attempt_key``: the same attempt for the same amount in the same language is one
+    transaction in Saleor and one payment here, however often it is requested (laws of money, 4). Raises RefusalError
+    and NotAnAmountError.
     """
     known = await payments_of_order(services, client, installation, order_id)
     to_pay = _link_amount(known, amount)
-    open_payment = known.open_payment_over(to_pay, services.now(), language)
+    account = await _account_of(services, installation, known)
+    open_payment = known.open_payment_over(
+        to_pay, services.now(), language, account_id=None if account is None else account.id
+    )
     if open_payment is not None:
         return open_payment
     data = {"language": language} if language else {}
@@ -153,6 +164,15 @@ async def get_or_create_payment_link(
     except SaleorError as error:
         raise RefusalError(RefusalCode.NOT_POSSIBLE, _NO_ANSWER) from error
     return await _begun_payment(services, installation, begun)
+
+
+async def _account_of(
+    services: Services, installation: OpenInstallation, known: OrderPayments
+) -> MerchantAccount | None:
+    if known.order is None:
+        return None
+    channel = known.order.channel
+    return await services.accounts.for_channel(installation.id, channel.slug, channel.id)
 
 
 def _link_amount(known: OrderPayments, typed: str | None) -> Decimal:

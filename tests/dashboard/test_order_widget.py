@@ -11,6 +11,7 @@ import pytest
 from app.core.vocabulary import Kind, State
 from app.rules.problems import UNREADABLE
 from app.store.accounts import AccountKeys, NewAccount
+from app.store.tables import MerchantAccount
 from integration_base_tests.waiting import eventually
 from saleor_app_sdk import orders
 from saleor_app_sdk.testing import NewCheckout
@@ -19,6 +20,7 @@ from tests.dashboard.dashboard_app import OTHER_STORE, StaffClient, other_store
 from tests.dashboard.order_page_stack import WIDGET, OrderPageStack
 from tests.payments.fake_gateway import BROKEN, refusal_reply
 from tests.payments.problems import issue_saying, raise_problem
+from tests.payments.second_account import SECOND_POS
 from tests.payments.shop import run_concurrently
 
 KEYS = AccountKeys(api_key="second-key", api_secret="second-secret", endpoints_key="second-endpoints")
@@ -35,6 +37,24 @@ def field(answer: httpx2.Response, name: str) -> str:
     found = re.search(rf'name="{name}" value="([^"]*)"', answer.text)
     assert found is not None, answer.text
     return unescape(found[1])
+
+
+async def second_account(stack: OrderPageStack) -> MerchantAccount:
+    """Add another account of the store, which no channel leads to yet."""
+    installation = await stack.services.installations.find(stack.saleor.api_url)
+    assert installation is not None
+    return await stack.services.accounts.add(
+        NewAccount(
+            installation_id=installation.id,
+            name="Second",
+            pos_id=SECOND_POS,
+            base_url=stack.gateway.url,
+            scheme_word="CPAY",
+            keys=KEYS,
+            currencies=["UAH"],
+            storefront_origins=[],
+        )
+    )
 
 
 async def test_an_order_that_nobody_has_paid(stack: OrderPageStack) -> None:
@@ -124,20 +144,7 @@ async def test_the_accounts_name_is_told_where_the_store_has_two(stack: OrderPag
     order = await stack.order()
     await stack.link(order)
     assert "Main" not in text(await stack.see(order.id))
-    installation = await stack.services.installations.find(stack.saleor.api_url)
-    assert installation is not None
-    await stack.services.accounts.add(
-        NewAccount(
-            installation_id=installation.id,
-            name="Second",
-            pos_id="another-pos",
-            base_url=stack.gateway.url,
-            scheme_word="CPAY",
-            keys=KEYS,
-            currencies=["UAH"],
-            storefront_origins=[],
-        )
-    )
+    await second_account(stack)
     assert "UTC · Main" in text(await stack.see(order.id))
 
 
@@ -202,6 +209,23 @@ async def test_a_link_over_another_amount_takes_the_place_of_the_first(stack: Or
     shown = await stack.see(order.id)
     assert f"/pay/{second.payment.order_id}.svg" in shown.text
     assert f"/pay/{first.payment.order_id}.svg" not in shown.text
+
+
+async def test_a_link_of_the_account_before_is_not_given_out_once_its_channel_has_moved(stack: OrderPageStack) -> None:
+    """The account before may be a test project: whoever paid there would get the goods for nothing."""
+    order = await stack.order()
+    await stack.link(order)
+    second = await second_account(stack)
+    await stack.services.accounts.map_channel("uah", second.id)
+
+    await stack.link(order, page="another")
+
+    older, newer = await stack.payments(order)
+    assert newer.payment.account_id == second.id != older.payment.account_id
+    assert [each.kind for each in older.operations] == [Kind.CREATE, Kind.CANCEL]
+    again = await stack.see(order.id, "/link", amount="569.50")
+    assert f"/pay/{newer.payment.order_id}.svg" in again.text
+    assert stack.gateway.calls == ["payment", "payment"]
 
 
 @one_database
