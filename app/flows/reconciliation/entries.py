@@ -29,6 +29,7 @@ _KINDS: dict[str, tuple[Kind, Flow | None]] = {
     Method.RECURRENT.value: (Kind.RECURRING, None),
 }
 _ANOTHER_PAYMENT = (Kind.RECURRING, None)  # money that we cannot name is never skipped (laws of money, 16)
+_GOES_OUT = frozenset({Method.REFUND.value, "dispute", Method.VOID.value, Method.CREDIT.value})
 _NO_PAYMENTS_OF_OURS = frozenset({Method.LOOKUP.value, Method.P2P.value})  # a card check, a transfer between cards
 METHODS = tuple(Method(each) for each in _KINDS)
 """The methods of our payments."""
@@ -126,7 +127,10 @@ class Entry:
 
 
 def book_line(line: TransactionLine | UnreadableLine) -> BookLine | None:
-    """Return the compared fields of a line; None when it names no order."""
+    """Return the compared fields of a line; None when it names no order.
+
+    The interface does not show whether what goes out, such as a refund, is written with a minus: both are the same.
+    """
     if not line.order_id:
         return None
     order_id = fit_text(line.order_id, _MAX_ORDER_ID)
@@ -134,21 +138,30 @@ def book_line(line: TransactionLine | UnreadableLine) -> BookLine | None:
     if isinstance(line, UnreadableLine):
         return BookLine(order_id, payment_id=payment_id)
     register = line if isinstance(line, RegisterLine) else None
+    read = _without_sign if line.method in _GOES_OUT else _as_written
     return BookLine(
         order_id=order_id,
         payment_id=payment_id,
         method=None if line.method is None else fit_text(str(line.method)),
         status=None if line.status is None else line.status.value,
         at=line.date_time,
-        amount=line.amount,
-        original_amount=None if register is None else register.original_amount,
-        customer_fee=line.customer_fee,
+        amount=read(line.amount),
+        original_amount=None if register is None else read(register.original_amount),
+        customer_fee=read(line.customer_fee),
         currency=None if line.currency is None else fit_text(line.currency.strip().upper(), _MAX_NAME),
         receiver=None if register is None else fit_text(register.receiver_name or "", _MAX_NAME),
-        receiver_amount=None if register is None else register.receiver_amount,
+        receiver_amount=None if register is None else read(register.receiver_amount),
         merchant_fee=line.merchant_fee,
         receiver_fee=None if register is None else register.receiver_fee,
     )
+
+
+def _as_written(amount: Decimal | None) -> Decimal | None:
+    return amount
+
+
+def _without_sign(amount: Decimal | None) -> Decimal | None:
+    return None if amount is None else amount.copy_abs()
 
 
 def entries_of(lines: Iterable[BookLine]) -> list[Entry]:

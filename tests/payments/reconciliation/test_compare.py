@@ -16,8 +16,8 @@ from app.flows.reconciliation.entries import BookLine, Entry, book_line, entries
 from app.rules.details import Details, Sum
 from app.store.tables import DiscrepancyKind
 from gateway_client.models.reports import RegisterLine
-from tests.payments.aggregates import NOON
-from tests.payments.reconciliation.books import ended_operation, event_of, line, lines_of, payment, split
+from tests.payments.aggregates import NOON, ORDER
+from tests.payments.reconciliation.books import PAYMENT, ended_operation, event_of, line, lines_of, payment, split
 
 pytestmark = pytest.mark.law(13)
 DAY = Period(NOON - timedelta(hours=12), NOON + timedelta(hours=12))
@@ -26,6 +26,14 @@ CENTS = st.integers(min_value=1, max_value=10_000).map(lambda cents: Decimal(cen
 
 def kinds(aggregate: PaymentAggregate, *lines: BookLine, period: Period | None = DAY) -> list[str]:
     return sorted(each.kind.value for each in find_differences(aggregate, entries_of(lines), period))
+
+
+def read_line(**members: str) -> BookLine:
+    """Return a line about the payment on paper as it is read from a register, with its members changed."""
+    usual = {"orderId": ORDER, "paymentId": PAYMENT, "method": "purchase", "status": "success", "currency": "UAH"}
+    said = book_line(RegisterLine.model_validate(usual | {"amount": "100.00"} | members))
+    assert said is not None
+    return said
 
 
 def test_a_line_of_a_register_that_names_no_receiver_is_of_none() -> None:
@@ -39,6 +47,18 @@ class TestThereIsNone:
         assert kinds(payment(), line()) == []
         assert kinds(payment(ended_operation(Kind.REFUND, "10.00")), line(), line("refund", amount="10.00")) == []
         assert kinds(payment(state=State.FAILURE), line(status="failure")) == []
+
+    def test_when_the_books_write_what_goes_out_with_a_minus(self) -> None:
+        """The interface does not show the sign of a refund in them, and in many providers' books it is a minus."""
+        refund = {"method": "refund", "amount": "-41.00", "originalAmount": "-40.00", "customerFee": "-1.00"}
+        lines = [read_line(), read_line(**refund), read_line(method="dispute", amount="-60.00")]
+        ours = ended_operation(Kind.REFUND, "40.00"), ended_operation(Kind.DISPUTE, "60.00")
+        assert kinds(payment(*ours), *lines) == []
+        assert kinds(payment(ours[0]), read_line(), read_line(method="refund", amount="-41.00")) == ["amount"]
+        shared = payment(ours[0])
+        split(shared, ours[0], Potter="40.00")
+        assert kinds(shared, read_line(), read_line(receiverName="Potter", receiverAmount="-40.00", **refund)) == []
+        assert kinds(payment(), read_line(amount="-100.00")) == ["amount"]  # nobody pays less than nothing
 
     def test_when_the_payer_pays_a_fee_on_top(self) -> None:
         assert kinds(payment(), line(amount=Decimal("102.50"), customer_fee=Decimal("2.50"))) == ["amount"]

@@ -107,6 +107,22 @@ def test_a_payment_that_the_books_have_twice_counts_once_and_equal_refunds_twice
     assert summed(*books)[NOON.date()] == (0, [("charged", Decimal("100.00"), 1), ("refunded", Decimal("20.00"), 2)])
 
 
+def test_what_goes_out_counts_the_same_with_a_minus() -> None:
+    def read(method: str, amount: str) -> BookLine:
+        told = RegisterLine(
+            order_id="order", payment_id="payment", method=method, status="success", date_time=NOON,
+            amount=Decimal(amount), currency="UAH", receiver_name="Potter", receiver_amount=Decimal(amount),
+        )  # fmt: skip
+        said = book_line(told)
+        assert said is not None
+        return said
+
+    for method in ("refund", "dispute", "credit"):
+        owner = None if method == "credit" else OWNER
+        assert summed(read(method, "-40.00"), owner=owner) == summed(read(method, "40.00"), owner=owner)
+    assert summed(read("purchase", "-40.00"))[NOON.date()] == (1, [])
+
+
 def test_a_line_without_a_day_makes_none_of_them_whole() -> None:
     assert [unreadable for unreadable, _ in summed(line(at=None)).values()] == [1, 1, 1, 1]
 
