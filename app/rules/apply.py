@@ -371,7 +371,7 @@ def _wake_next_operation(aggregate: PaymentAggregate, now: datetime) -> None:
             clear_problem(aggregate.payment, cause_of_overdue_operation(operation), now)
             clear_problem(aggregate.payment, cause_of_dispute(operation, lost=False), now)
     current = balance(aggregate.payment.flow, aggregate.operations)
-    clear_returned_money(aggregate.payment, current.held, now)
+    clear_returned_money(aggregate.payment, current.held, now, later=current.kept - current.held)
     if current.in_flight:
         return
     waiting = next(

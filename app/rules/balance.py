@@ -31,13 +31,15 @@ _MAX_CURRENCY_LENGTH = 3
 class RecurringCharge:
     """A later charge of the subscription that the payment has begun; ``id`` is the gateway's.
 
-    ``refundable`` is the amount of this charge, and of no other, that can be refunded (gateway facts, 6).
+    ``refundable`` is the amount of this charge, and of no other, that can be refunded (gateway facts, 6); ``held`` what
+    the store still has of it.
     """
 
     id: str
     charged: Decimal
     refunded: Decimal
     refundable: Decimal
+    held: Decimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,11 @@ class Balance:
     def returned(self) -> Decimal:
         """The whole amount refunded, of the payment and of its subscription's charges."""
         return self.refunded + sum((charge.refunded for charge in self.recurring), ZERO)
+
+    @property
+    def kept(self) -> Decimal:
+        """What the store still has of the payment and of its subscription's charges."""
+        return self.held + sum((charge.held for charge in self.recurring), ZERO)
 
     @property
     def actions(self) -> tuple[AvailableAction, ...]:
@@ -162,7 +169,10 @@ def _recurring_charges(operations: Sequence[Operation]) -> Iterator[RecurringCha
             left = (
                 ZERO if operation.contradicted else _remainder_of(operation.amount, operation.operation_id, operations)
             )
-            yield RecurringCharge(operation.operation_id, operation.amount, refunded, left)
+            held = (
+                operation.amount - refunded - _sum(operations, Kind.DISPUTE, State.SUCCESS, of=operation.operation_id)
+            )
+            yield RecurringCharge(operation.operation_id, operation.amount, refunded, left, held)
 
 
 def _remainder_of(charged: Decimal, charge_id: str | None, operations: Sequence[Operation]) -> Decimal:

@@ -151,15 +151,15 @@ def compare_with_source(
         source = replace(source, excess=None)
     close_page_not_owed(aggregate, source, now)
     _end_solved(payment, source, now)
-    if current.held <= ZERO:
+    if current.kept <= ZERO:
         _flag_failure(aggregate, source, now)
     elif money_arrives:
         if not is_asked and any(done.kind not in {Kind.CREATE, Kind.CANCEL} for done in aggregate.operations):
             # Its sums also hold what staff have granted to refund, which is no news.
             source = replace(source, excess=None)
-        _flag_unowed_money(aggregate, source, current.held, now)
+        _flag_unowed_money(aggregate, source, current.kept, now)
         _flag_higher_total(aggregate, source, current.held, now)
-        _flag_missing_order(aggregate, source, current.held, now)
+        _flag_missing_order(aggregate, source, current.kept, now)
 
 
 def needs_comparison(payment: Payment) -> bool:

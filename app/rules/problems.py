@@ -273,20 +273,25 @@ def clear_unowed_money(payment: Payment, reason: Unowed, now: datetime) -> None:
     _end_problems(payment, [problem for problem in _unended_problems(payment) if _is_unowed(problem, reason)], now)
 
 
-def clear_returned_money(payment: Payment, held: Decimal, now: datetime) -> None:
+def clear_returned_money(payment: Payment, held: Decimal, now: datetime, *, later: Decimal) -> None:
     """End the problems with money that was not owed and that the payment, which still has ``held``, has given back.
 
     Of what was given back in part, the rest is stated. Nor does anybody pay more to a payment that is given back.
+    ``later`` is what is left of the later charges of its subscription: they are paid for nothing that has ended.
     """
     if held <= 0:
         clear_problem(payment, TOTAL_ROSE, now)
     unowed = [problem for problem in _unended_problems(payment) if problem.kind is AlertKind.NOT_OWED]
+    returned = []
     for problem in unowed:
-        issue, rest = issue_from_json(problem.message), held - Decimal(problem.key.rpartition(":")[2])
-        if issue is not None and rest > 0:
+        kept = held if _is_unowed(problem, Unowed.OVERPAID) else held + later
+        issue, rest = issue_from_json(problem.message), kept - Decimal(problem.key.rpartition(":")[2])
+        if rest <= 0:
+            returned.append(problem)
+        elif issue is not None:
             name = next(name for name, fact in issue.facts.items() if isinstance(fact, Money))
             restate(problem, Issue(issue.code, **{**issue.facts, name: Money(rest, payment.currency)}))
-    _end_problems(payment, [problem for problem in unowed if held <= Decimal(problem.key.rpartition(":")[2])], now)
+    _end_problems(payment, returned, now)
 
 
 def restate(problem: Problem, issue: Issue, cause: Cause | None = None) -> None:

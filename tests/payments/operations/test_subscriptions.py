@@ -446,6 +446,45 @@ async def test_a_charge_that_is_reported_after_the_end_is_booked(shop: Shop, sai
     assert shop.amounts == amounts(charged=TOTAL, refunded=TOTAL)
 
 
+@pytest.mark.law(10)
+async def test_what_is_charged_for_an_order_that_has_ended_is_for_staff_until_it_is_given_back(shop: Shop) -> None:
+    """A customer whose order was cancelled and refunded paid on, month by month, and nobody was told."""
+    shop.saleor.states_totals = True
+    await subscribed(shop)
+    order = shop.saleor.order(shop.transaction)
+    shop.gateway.will_answer(json_reply(operation("refund", shop.order_id, TOTAL)))
+    await shop.request_action("REFUND", TOTAL)
+    order.status = "CANCELED"
+    await shop.work()
+    assert not (await shop.aggregate()).payment.has_problems
+    for number, named in enumerate(("second", "third"), 1):
+        await shop.notify(charge(shop, named))
+        await shop.pass_time(minutes=1)
+        told = (problem_text((await shop.aggregate()).payment) or "").replace(",", "")
+        assert f"Order {order.number} was cancelled but {number * SUM} UAH was paid" in told
+    await shop.notify(returned(shop, "refund", "back-2", of="second"))
+    await shop.pass_time(minutes=1)
+    assert f"{SUM} UAH" in (problem_text((await shop.aggregate()).payment) or "")
+    await shop.notify(returned(shop, "dispute", "back-3", of="third"))
+    await shop.pass_time(minutes=1)
+    assert "was cancelled" not in (problem_text((await shop.aggregate()).payment) or "")
+
+
+@pytest.mark.law(10)
+async def test_an_order_that_has_ended_is_told_with_all_that_its_subscription_has_charged(shop: Shop) -> None:
+    shop.saleor.states_totals = True
+    await subscribed(shop)
+    order = shop.saleor.order(shop.transaction)
+    order.status = "CANCELED"
+    await shop.notify(charge(shop, "second"))
+    await shop.pass_time(minutes=1)
+    assert "1139.00 UAH was paid" in (problem_text((await shop.aggregate()).payment) or "").replace(",", "")
+    shop.gateway.will_answer(json_reply(operation("refund", shop.order_id, TOTAL)))
+    await shop.request_action("REFUND", TOTAL)
+    await shop.pass_time(minutes=1)
+    assert "569.50 UAH was paid" in (problem_text((await shop.aggregate()).payment) or "")
+
+
 @pytest.mark.law(7)
 async def test_the_words_about_a_later_charge_in_another_order(shop: Shop) -> None:
     await subscribed(shop)
