@@ -17,6 +17,7 @@ from app.rules.external_operations import (
     amount_left_for,
     clear_overdrawn,
     clear_partial_release,
+    flag_charged_after_end,
     flag_made_after_all,
     flag_other_payment,
     flag_overdrawn,
@@ -296,6 +297,7 @@ def _flag_consequences(
     """Show staff what the new state of an operation means for the money of the others, and for Saleor's amounts."""
     if operation.state is State.SUCCESS:
         flag_rounded_by_saleor(aggregate, operation, context.now)
+        flag_charged_after_end(aggregate, operation, context.now)
     if operation.kind is Kind.DISPUTE:
         report_dispute(aggregate, operation, context)
     elif before is State.FAILURE and operation.state is State.SUCCESS:

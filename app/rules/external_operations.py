@@ -1,7 +1,7 @@
 """Operations that were requested outside this app, and how much was left for them (laws of money, 8 and 10). Pure."""
 
 from collections.abc import Collection
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 
 from app.core.payment import Operation, PaymentAggregate, returned_of_payout
@@ -10,6 +10,7 @@ from app.i18n.currencies import rounded_by_saleor
 from app.i18n.messages import Money, Verbatim
 from app.rules.balance import ZERO, balance, is_in_flight, is_overdrawn
 from app.rules.decision_context import DecisionContext, raise_problem
+from app.rules.details import Details
 from app.rules.dialects import keeps_rest
 from app.rules.issues import Issue, IssueCode
 from app.rules.labels import what_of
@@ -22,10 +23,13 @@ from app.rules.problems import (
     clear_problem,
     has_unended_problem,
 )
+from app.rules.references import reference_of_subscription_end
 from app.rules.schedule import look_up_order_after
+from app.rules.stated_times import can_have_happened
 from app.rules.subscription import charge_id_of
 from integration_base.amounts import is_amount
 
+_SURELY_AFTER = timedelta(days=1)
 _COMPARED = frozenset({Kind.CAPTURE, Kind.VOID, Kind.REFUND})
 
 
@@ -128,6 +132,23 @@ def flag_made_after_all(aggregate: PaymentAggregate, operation: Operation, now: 
     amount = Money(operation.amount, operation.currency)
     issue = Issue(IssueCode.MADE_AFTER_ALL, what=what_of(aggregate.payment.flow, operation.kind), sum=amount)
     raise_problem(aggregate, issue, now, cause=cause_of_operation_mismatch(issue, operation))
+
+
+def flag_charged_after_end(aggregate: PaymentAggregate, operation: Operation, now: datetime) -> None:
+    """Show staff a later charge that the gateway began long after staff had cancelled its subscription.
+
+    Soon after that, the two clocks do not tell which was first (laws of money, 15).
+    """
+    begun_at = Details.from_row(operation.details).created_at
+    if operation.kind is not Kind.RECURRING or begun_at is None:
+        return
+    if not can_have_happened(begun_at, aggregate.payment, now):
+        return
+    reference = reference_of_subscription_end(aggregate.payment.order_id)
+    ends = (event.created_at for event in aggregate.events if event.psp_reference == reference)
+    if any(begun_at > end + _SURELY_AFTER for end in ends):
+        issue = Issue(IssueCode.CHARGED_AFTER_END, sum=Money(operation.amount, operation.currency))
+        raise_problem(aggregate, issue, now, cause=cause_of_operation_mismatch(issue, operation))
 
 
 def flag_unknown_status(aggregate: PaymentAggregate, operation: Operation, seen: Observation, now: datetime) -> None:

@@ -39,6 +39,7 @@ class IssueCode(StrEnum):
     PAID_IN_OTHER_CURRENCY = "paid_in_other_currency"
     FAILED_AFTER_SUCCESS = "failed_after_success"
     MADE_AFTER_ALL = "made_after_all"
+    CHARGED_AFTER_END = "charged_after_end"
     SECOND_PAYMENT = "second_payment"
     SECOND_PAYOUT = "second_payout"
     UNEXPLAINED_MONEY = "unexplained_money"
@@ -210,6 +211,10 @@ _TEXTS: Mapping[IssueCode, str] = {
     ),
     IssueCode.MADE_AFTER_ALL: gettext_noop(
         "A %(what)s of %(sum)s had failed, and was made after all: if it was requested again, it was made twice."
+    ),
+    IssueCode.CHARGED_AFTER_END: gettext_noop(
+        "The gateway charged %(sum)s for the subscription after it had been cancelled here: cancel it in the merchant "
+        "portal, and refund the charge."
     ),
     IssueCode.SECOND_PAYMENT: gettext_noop(
         "The gateway reports a second successful payment of this order, over %(sum)s: compare this payment with "

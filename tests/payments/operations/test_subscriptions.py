@@ -447,6 +447,29 @@ async def test_a_charge_that_is_reported_after_the_end_is_booked(shop: Shop, sai
 
 
 @pytest.mark.law(10)
+async def test_what_is_charged_long_after_staff_have_cancelled_is_for_them(shop: Shop) -> None:
+    await subscribed(shop)
+    shop.saleor.order(shop.transaction)
+    shop.gateway.will_answer(CANCELLED)
+    await cancel_subscription(shop.services, shop.order_id, "olena")
+    await shop.pass_time(hours=20)
+    told_at = {"created_at": f"{shop.clock.now:%Y-%m-%dT%H:%M:%S.000}"}
+    await shop.notify(charge(shop, "on its way", **told_at))  # by another clock it may have been before
+    await shop.pass_time(hours=20)
+    await shop.notify(charge(shop, "without a time", created_at=None))
+    await shop.pass_time(minutes=1)
+    assert problem_text((await shop.aggregate()).payment) is None
+    told_at = {"created_at": f"{shop.clock.now:%Y-%m-%dT%H:%M:%S.000}"}
+    await shop.notify(charge(shop, "declined", "failure", **told_at))
+    for _ in range(2):
+        await shop.notify(charge(shop, "month", amount="100.00", **told_at))
+        await shop.pass_time(minutes=1)
+    told = "The gateway charged 100.00 UAH for the subscription after it had been cancelled here"
+    assert (problem_text((await shop.aggregate()).payment) or "").startswith(told)
+    assert shop.amounts == amounts(charged=str(3 * SUM + 100))
+
+
+@pytest.mark.law(10)
 async def test_what_is_charged_for_an_order_that_has_ended_is_for_staff_until_it_is_given_back(shop: Shop) -> None:
     """A customer whose order was cancelled and refunded paid on, month by month, and nobody was told."""
     shop.saleor.states_totals = True
