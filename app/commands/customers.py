@@ -19,6 +19,7 @@ from app.reports.customers import (
     facts_of_card,
     facts_of_payment,
     payments_by_email,
+    running_subscriptions_of,
 )
 from app.reports.search_query import ByEmail, parse_query
 from app.services import Services
@@ -73,20 +74,22 @@ def forget(
             print_line(f"payments with this address: {payments}")
         confirm("Delete them permanently, and the customer's data in finished payments?" if payments else _ONLY_CARDS)
 
-    async def do(services: Services) -> tuple[list[dict[str, Any]], dict[str, int]]:
+    async def do(services: Services) -> tuple[list[dict[str, Any]], dict[str, int], list[str]]:
         store = (await find_installation(services, saleor)).id
         done = [
             {"customer": customer_id, **asdict(await services.saved_cards.delete_all(store, customer_id))}
             for customer_id in known
         ]
         if address is None:
-            return done, {}
+            return done, {}, []
         erased, left = await erase_payments_by_email(services, store, address)
-        return done, {"erased": erased, "not_finished": left}
+        running = [payment.order_id async for payment in running_subscriptions_of(services, store, address)]
+        return done, {"erased": erased, "not_finished": left}, running
 
-    done, of_payments = with_services(do)
+    done, of_payments, running = with_services(do)
     if as_json:
-        show_json({"forgotten": done, "payments": of_payments or None, "remains": _STAYS})
+        subscriptions = {"subscriptions": running} if address is not None else {}
+        show_json({"forgotten": done, "payments": of_payments or None, **subscriptions, "remains": _STAYS})
         return
     for one in done:
         print_line(
@@ -96,6 +99,11 @@ def forget(
         print_line(f"payments whose customer data was erased: {of_payments['erased']}")
     if of_payments.get("not_finished"):
         print_line(f"unfinished payments, not changed: {of_payments['not_finished']}; run this again later")
+    for order_id in running:
+        print_line(
+            f"{order_id}: its subscription is still charged: cancel it with `saleor-gateway payments "
+            f"cancel-subscription {order_id}`, then run this again"
+        )
     print_line(_STAYS if address is not None else f"{_STAYS} {_BY_ID}", "dim")
 
 

@@ -4,8 +4,9 @@ from collections.abc import AsyncIterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from app.core.payment import Operation, Payment, PaymentAggregate
+from app.core.payment import Operation, Payment, PaymentAggregate, row_id_of
 from app.rules.details import Details
+from app.rules.subscription import has_running_subscription
 from app.services import Services
 from app.store.aggregates import load_aggregates
 from app.store.personal import SEALED
@@ -43,11 +44,20 @@ async def customer_ids_of(services: Services, installation_id: int, email: str) 
 async def erase_payments_by_email(services: Services, installation_id: int, email: str) -> tuple[int, int]:
     """Erase the shopper's data from a store's finished payments with that address; records of money moved stay.
 
-    Return how many payments were erased, and how many are unchanged because they are not finished.
+    Return how many payments were erased, and how many are unchanged because they are not finished. One with a running
+    subscription is not: nobody would find it by the address any more, and the card is charged on.
     """
     digests = services.emails.digests_to_search([installation_id], email)
+    running = [row_id_of(payment) async for payment in running_subscriptions_of(services, installation_id, email)]
     async with services.database.transaction() as session:
-        return await erase_payments_of_shopper(session, installation_id, digests, services.now())
+        return await erase_payments_of_shopper(session, installation_id, digests, services.now(), unfinished=running)
+
+
+async def running_subscriptions_of(services: Services, installation_id: int, email: str) -> AsyncIterator[Payment]:
+    """Yield the payments with that address which have begun a subscription that is not cancelled."""
+    async for aggregate in payments_by_email(services, installation_id, email):
+        if has_running_subscription(aggregate.payment):
+            yield aggregate.payment
 
 
 def open_request(services: Services, payment: Payment, create: Operation) -> Mapping[str, Any]:

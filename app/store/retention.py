@@ -95,16 +95,17 @@ async def erase_payments(
 
 
 async def erase_payments_of_shopper(
-    session: AsyncSession, installation_id: int, digests: Collection[str], now: datetime
+    session: AsyncSession, installation_id: int, digests: Collection[str], now: datetime, *, unfinished: Collection[int]
 ) -> tuple[int, int]:
     """Erase the shopper data of the finished payments found by these digests; return how many, and how many remain.
 
-    Unfinished payments remain: something of them is open, or a person must look at them.
+    Unfinished payments remain: something of them is open, a person must look at them, or they are among ``unfinished``.
     """
     theirs = (col(Payment.installation_id) == installation_id, col(Payment.email_digest).in_(digests))
     query: Any = select(col(Payment.id)).where(*theirs, *_closed_conditions(installation_id))
     ids = (await session.exec(query.order_by(col(Payment.id)).with_for_update())).scalars().all()
-    erased = await _erase(session, await _inactive_ids(session, ids), now)
+    finished = [payment_id for payment_id in ids if payment_id not in unfinished]
+    erased = await _erase(session, await _inactive_ids(session, finished), now)
     left: Any = select(func.count()).select_from(Payment).where(*theirs)
     return erased, int((await session.exec(left)).scalar_one())
 

@@ -1,6 +1,7 @@
 """``customers forget`` and ``customers export``."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -143,3 +144,27 @@ async def test_with_the_address_goes_what_finished_payments_say_of_the_shopper(
     assert "erases the shopper's data" in " ".join(shown.out.split())
     again = await shell("customers", "forget", "--by-email", "--yes", typed=typed)
     assert "unfinished payments, not changed: 1" in again.out
+
+
+async def test_a_running_subscription_is_no_finished_payment(
+    shell: Shell, services: Services, account: MerchantAccount
+) -> None:
+    """Else nobody would find it by the address any more, and the card of somebody who is forgotten is charged on."""
+    digest = services.emails.digest_to_store(account.installation_id, "guest@example.com")
+    for number, status in enumerate(("active", "canceled")):
+        name = f"transaction-{number}"
+        told, sealed = services.personal.seal_request(name, {"customer_email": "guest@example.com"})
+        facts: dict[str, Any] = {"transaction_id": name, "order_id": f"{number}", "email_digest": digest}
+        facts |= {"recurring_id": f"rec-{number}", "recurring_status": status}
+        paid = operation(state=State.SUCCESS, request=told, personal_sealed=sealed)
+        await store_payment(services, account, [paid], **facts)
+    typed = "guest@example.com\n"
+    done = await shell("customers", "forget", "--by-email", "--yes", typed=typed)
+    said = " ".join(done.out.split())
+    assert "payments whose customer data was erased: 1" in said
+    assert "unfinished payments, not changed: 1" in said
+    assert (
+        "0: its subscription is still charged: cancel it with `saleor-gateway payments cancel-subscription 0`" in said
+    )
+    again = await shell("customers", "forget", "--by-email", "--yes", "--json", typed=typed)
+    assert (again.json["payments"], again.json["subscriptions"]) == ({"erased": 0, "not_finished": 1}, ["0"])
