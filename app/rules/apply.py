@@ -71,9 +71,9 @@ def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observatio
     A record belongs to the operation with its id; otherwise to an operation of the same kind and amount whose id is
     not known yet; otherwise it was requested outside this app (laws of money, 10), and gets an operation of its own.
     """
-    repeated = []
+    repeated, arrived_at = [], context.arrived_at or context.now
     for record in sorted(records, key=posting_order):
-        seen = normalize_observation(aggregate, record, context.arrived_at or context.now)
+        seen = normalize_observation(aggregate, record, arrived_at)
         if seen.kind is Kind.RECURRING and aggregate.payment.recurring_id is None:
             if seen.state is State.SUCCESS:
                 money = UnexplainedMoney("recurrent", seen.amount, seen.currency, seen.gateway_id)
@@ -82,7 +82,7 @@ def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observatio
         if is_superseded_attempt(aggregate, seen, records, is_single_record=context.is_single_record):
             _flag_unexplained_attempt(aggregate, seen, context.now)
             continue
-        if is_first_charge(aggregate, seen):
+        if is_first_charge(aggregate, seen, arrived_at):
             _bind_first_charge(aggregate, pos_id, seen, context)
         operation = find_matching_operation(aggregate, seen, context.answered_operation_id)
         if operation is not None:

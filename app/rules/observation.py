@@ -212,18 +212,21 @@ def posting_order(seen: Observation) -> tuple[int, datetime]:
     return (4 if seen.kind is Kind.REFUND else 2) + is_failure, _NEVER
 
 
-def is_first_charge(aggregate: PaymentAggregate, seen: Observation) -> bool:
+def is_first_charge(aggregate: PaymentAggregate, seen: Observation, arrived_at: datetime) -> bool:
     """Return True for the charge that began the subscription, when the payment is bound to a later one.
 
     That one was reported first. It was created after this one had succeeded, so they are no two cards of one page.
+    Times that cannot be say nothing of that (laws of money, 15).
     """
     create = aggregate.create
     is_success = seen.kind is Kind.CREATE and create.state is seen.state is State.SUCCESS
     if not is_success or create.operation_id in {None, seen.gateway_id} or seen.subscription is None:
         return False
     succeeded_at, created_at = seen.details.processed_at, Details.from_row(create.details).created_at
-    is_earlier = succeeded_at is not None and created_at is not None and succeeded_at <= created_at
-    return is_earlier and seen.subscription.recurring_id == aggregate.payment.recurring_id
+    if succeeded_at is None or created_at is None or succeeded_at > created_at:
+        return False
+    can_be = all(can_have_happened(stated, aggregate.payment, arrived_at) for stated in (succeeded_at, created_at))
+    return can_be and seen.subscription.recurring_id == aggregate.payment.recurring_id
 
 
 def is_ours(operation: Operation) -> bool:

@@ -6,19 +6,21 @@ repeats a record.
 
 import re
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta, tzinfo
 
 from pydantic import SecretStr, TypeAdapter, ValidationError
 
 from app.core.payment import CardToSave, PaymentAggregate, RefusedCard, SealToken
 from app.core.vocabulary import State
 from app.rules.details import card_brand, card_mask
+from app.rules.dialects import dialect_of
 from app.rules.refusal import RefusalCode, shopper_message_of
 from gateway_client.errors import RefusedError
 from gateway_client.models import PaymentRecord
-from gateway_client.models.values import Timestamp
+from gateway_client.models.values import ZONE, Timestamp
 
 _CARD_REFUSED_CODES = frozenset({"4001", "4144"})  # the card has expired, its data is wrong (gateway facts, 4)
+_LONGEST_DATE = len("yyyy-MM-dd")
 _TOKEN = re.compile(r"[\x21-\x7e]{1,512}")
 _MOMENT: TypeAdapter[datetime] = TypeAdapter(Timestamp)
 
@@ -27,12 +29,12 @@ _MOMENT: TypeAdapter[datetime] = TypeAdapter(Timestamp)
 class CardToken:
     """The token with which a further payment can be made (gateway interface, Payment record: ``cc_token``).
 
-    ``mask`` is the card's, ``424242******4242``. ``expires_at`` is the token's end; None when the gateway names none.
+    ``mask`` is the card's, ``424242******4242``. ``expiration`` is the token's end as the gateway names it, if it does.
     """
 
     token: SecretStr
     mask: str
-    expires_at: datetime | None = None
+    expiration: str | None = None
 
 
 def card_token_of(record: PaymentRecord) -> CardToken | None:
@@ -40,7 +42,7 @@ def card_token_of(record: PaymentRecord) -> CardToken | None:
     mask, token = card_mask(record.cc_mask), record.cc_token
     if mask is None or token is None or not _TOKEN.fullmatch(token.get_secret_value()):
         return None
-    return CardToken(token, mask, _parse_timestamp(record.cc_token_expiration))
+    return CardToken(token, mask, record.cc_token_expiration)
 
 
 def update_cards(
@@ -77,8 +79,9 @@ def store_card(aggregate: PaymentAggregate, card: CardToken | None, seal: SealTo
         if card is None or seal is None:
             return  # the token can arrive with a later record
         paid_at = max(create.ended_at or now, payment.created_at)
+        stated = _expires_at(card.expiration, dialect_of(payment.account).zone)
         # A token with which was just paid had not expired: such a time is none (laws of money, 15).
-        expires_at = card.expires_at if card.expires_at is not None and card.expires_at > paid_at else None
+        expires_at = stated if stated is not None and stated > paid_at else None
         to_save = CardToSave(
             installation_id=payment.installation_id,
             account_id=payment.account_id,
@@ -94,8 +97,12 @@ def store_card(aggregate: PaymentAggregate, card: CardToken | None, seal: SealTo
     payment.card_owner = None
 
 
-def _parse_timestamp(text: str | None) -> datetime | None:
+def _expires_at(text: str | None, zone: tzinfo) -> datetime | None:
+    """Return the moment that the gateway names, in ``zone`` if it names none; a day without a time ends at its end."""
+    if text is None:
+        return None
     try:
-        return None if text is None else _MOMENT.validate_python(text)
-    except ValidationError:
+        moment = _MOMENT.validate_python(text, context={ZONE: zone})
+        return moment + timedelta(days=1) if len(text.strip()) <= _LONGEST_DATE else moment
+    except (ValidationError, OverflowError):
         return None

@@ -1,6 +1,6 @@
 """Cards that customers keep for the next time: whose they are, what is listed, what is deleted."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -292,6 +292,21 @@ async def test_an_expired_card_is_not_listed(offering: Shop) -> None:
     )
     assert len(await listed(offering)) == 1
     offering.clock.now += timedelta(days=1)
+    assert await listed(offering) == []
+
+
+@pytest.mark.law(15)
+@pytest.mark.parametrize(
+    ("expiration", "left"),
+    [("2026-12-24T00:00:00.000", timedelta(hours=5)), ("2026-12-24", timedelta(days=1, hours=5))],
+    ids=["a moment", "a day"],
+)
+async def test_a_card_expires_in_the_zone_of_the_gateway(offering: Shop, expiration: str, left: timedelta) -> None:
+    await offering.services.accounts.change(offering.account.id, time_zone="America/New_York")
+    await pays(offering, card=CARD | {"cc_token_expiration": expiration})
+    offering.clock.now = datetime(2026, 12, 24, tzinfo=UTC) + left - timedelta(minutes=1)
+    assert len(await listed(offering)) == 1
+    offering.clock.now += timedelta(minutes=1)
     assert await listed(offering) == []
 
 

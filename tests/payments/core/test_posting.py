@@ -200,7 +200,7 @@ def test_payment_bound_to_a_later_charge_is_bound_to_the_first_when_that_is_repo
         subscription=SUBSCRIPTION,
         details=Details(created_at=NOON, processed_at=NOON),
     )
-    apply(aggregate, POS, [first], decision_context())
+    apply(aggregate, POS, [first], decision_context(now=NOON + timedelta(days=30)))
     [charge] = aggregate.operations[1:]
     assert aggregate.create.operation_id == "first"
     assert (charge.kind, charge.operation_id, charge.state, charge.amount) == (

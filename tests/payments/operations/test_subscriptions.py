@@ -379,6 +379,26 @@ async def test_a_second_card_that_was_accepted_on_the_page_is_no_later_charge(sh
     assert "second successful payment" in (problem_text((await shop.aggregate()).payment) or "")
 
 
+@pytest.mark.law(15)
+@pytest.mark.parametrize(
+    ("paid_at", "first_at"),
+    [("1970-01-01T00:00:00.000", None), (None, "2099-01-01T00:00:00.000")],
+    ids=["paid", "first"],
+)
+async def test_a_second_card_is_no_first_charge_because_a_clock_was_reset(
+    shop: Shop, paid_at: str | None, first_at: str | None
+) -> None:
+    await subscribed(shop)
+    if first_at:
+        await shop.notify(payment(shop.order_id, recurring=ACTIVE, created_at=first_at))
+    times = {"created_at": EARLIER} | ({"processed_at": paid_at} if paid_at else {})
+    await shop.notify(charge(shop, "first-card", mode="hosted", **times))
+    await shop.pass_time(minutes=1)
+    assert await charges(shop) == []
+    assert shop.amounts == amounts(charged=TOTAL)
+    assert "second successful payment" in (problem_text((await shop.aggregate()).payment) or "")
+
+
 @pytest.mark.law(10)
 @pytest.mark.parametrize("look_up", [False, True])
 async def test_the_first_charge_that_is_reported_after_a_later_one_is_still_the_first(
