@@ -26,12 +26,13 @@ from app.store.tables import MerchantAccount
 from app.store.throttle import Throttle
 from gateway_client.client import GatewayClient
 from gateway_client.credentials import Credentials
-from gateway_client.errors import GatewayError
+from gateway_client.errors import GatewayError, RateLimitedError
 from gateway_client.models import Sector
 from gateway_client.models.accounts import BalanceAccount
 from integration_base.server_clock import ClockDifference, compare_clock
 
 _COMPARISON_INTERVAL = timedelta(minutes=1)
+_LONGEST_PAUSE = timedelta(hours=1)
 
 BalanceCache: TypeAlias = LatestCache[tuple[str, str | None, datetime], tuple[BalanceAccount, ...], GatewayError]
 """The latest balances that the gateway reported, by the account's id and when the account was last changed."""
@@ -45,6 +46,7 @@ class Gateways:
         self._accounts = accounts
         self._clients: dict[str, tuple[datetime, GatewayClient]] = {}
         self._compared: dict[str, datetime] = {}
+        self._pauses: dict[str, tuple[datetime, RateLimitedError]] = {}
 
     def credentials(self, account: MerchantAccount) -> Credentials:
         """Return the account's opened credentials. Raises VaultError."""
@@ -82,6 +84,18 @@ class Gateways:
     ) -> ClockDifference | None:
         """Compare the clock of an account's gateway with ours, without showing it a key; see ``compare_clock``."""
         return await compare_clock(self._http, account.base_url, now, within=within)
+
+    def remember_pause(self, account_id: str, error: GatewayError, now: datetime) -> None:
+        """Remember how long the gateway wants no requests for an account, if the error says so."""
+        if isinstance(error, RateLimitedError) and error.pause is not None:
+            # Without its traceback, which would keep alive everything that the call referred to.
+            self._pauses[account_id] = now + timedelta(seconds=error.pause), error.with_traceback(None)
+
+    def current_pause(self, account_id: str, now: datetime) -> RateLimitedError | None:
+        """Return why nobody who can do with what is known asks the gateway now; None when it may be asked."""
+        until, error = self._pauses.get(account_id, (None, None))
+        # A pause that is longer than any is from before the clock was set back.
+        return error if until is not None and timedelta() < until - now <= _LONGEST_PAUSE else None
 
     def is_comparison_due(self, account_id: str, now: datetime) -> bool:
         """Return True once a minute: then the records of an account are compared with what the gateway accepts."""

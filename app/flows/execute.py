@@ -70,7 +70,8 @@ async def execute(
     outcome = await retry_unsent(call, deadline, services.schedule, is_still_intent)
     others_acted, shown = await _look_up_after_conflict(services, journaled, outcome, deadline)
     failed = isinstance(outcome, GatewayError)
-    if failed:
+    if isinstance(outcome, GatewayError):
+        services.gateways.remember_pause(journaled.payment.account_id, outcome, services.now())
         log.warning(
             "gateway call without a record", operation=operation_id, kind=operation.kind.value, error=str(outcome)
         )

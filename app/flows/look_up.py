@@ -64,6 +64,7 @@ async def look_up_order(
     try:
         found = await gateway_client(services, account).get_order(payment.order_id, timeout=deadline.left)
     except GatewayError as error:
+        services.gateways.remember_pause(account.id, error, services.now())
         log.warning("look-up failed", payment=payment.order_id, error=str(error))
         return error
     if found.unreadable:

@@ -47,11 +47,15 @@ async def resolve_operation(
     Returns the gateway's error if the look-up failed.
 
     ``answering``: a webhook will be answered with the result (see ``DecisionContext``). ``scheduled``: the worker polls
-    because the operation was due. Each such poll lengthens the pause before the next; look-ups for shoppers do not.
+    because the operation was due. Each such poll lengthens the pause before the next; look-ups for shoppers do not, and
+    are not made while the gateway wants no requests.
     """
     due = await _load_due(services, operation_row_id)
     if due is None:
         return None
+    busy = None if scheduled else services.gateways.current_pause(due.account.id, services.now())
+    if busy is not None:
+        return busy
     if due.operation.state is State.WAITING and not needs_look_up_first(due.operation):
         await _send_waiting(services, due, deadline)
         return None

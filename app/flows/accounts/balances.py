@@ -15,6 +15,7 @@ from app.services import Services
 from app.store.latest_cache import Latest
 from app.store.tables import MerchantAccount
 from app.store.vault import VaultError
+from gateway_client.client import GatewayClient
 from gateway_client.errors import GatewayError, sanitize
 from gateway_client.models.accounts import BalanceAccount
 from integration_base.amounts import has_whole_cents, quantize_to_cents
@@ -75,6 +76,16 @@ async def read_balances(
             client = None
         if client is None:  # outside of the handler: the frames of the vault's error hold the sealed value
             raise KeysNotOpenedError("the account's keys cannot be decrypted with the secret keys of this machine")
+        busy = services.gateways.current_pause(account.id, services.now())
+        if busy is not None:
+            raise busy
+        try:
+            return await ask(client)
+        except GatewayError as error:
+            services.gateways.remember_pause(account.id, error, services.now())
+            raise
+
+    async def ask(client: GatewayClient) -> tuple[BalanceAccount, ...]:
         if only is not None:
             return (_sanitize(await client.balances.account(only, timeout=_GATEWAY_TIMEOUT)),)
         return tuple(map(_sanitize, await client.balances.accounts(timeout=_GATEWAY_TIMEOUT)))

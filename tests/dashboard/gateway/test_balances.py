@@ -109,8 +109,26 @@ async def test_a_failed_ask_shows_the_older_figures_with_their_age(
     assert words in page
     assert "77.70" in page
     assert "As of 12:00 UTC, 3 hours ago." in page
-    staff_client.shop.clock.forward(minutes=1)
+    staff_client.shop.clock.forward(minutes=11)  # longer than any of them asks for
     assert "just now" in text(await staff_client.see("/balances")), "it is asked again, and not given up"
+
+
+@pytest.mark.fault("gateway-busy")
+@one_database
+async def test_nobody_asks_while_the_gateway_wants_no_requests(
+    staff_client: StaffClient, account: MerchantAccount, at_hand: SandboxGateway
+) -> None:
+    at_hand.has("77.70")
+    await staff_client.see("/balances")
+    staff_client.shop.clock.forward(minutes=2)
+    await at_hand.control.fault(FaultRule(path=BALANCES, effect="status", status=429, headers={"Retry-After": "600"}))
+    await staff_client.see("/balances")
+    asked = await at_hand.asked("/balances/")
+    staff_client.shop.clock.forward(minutes=5)
+    page = text(await staff_client.see("/balances"))
+    assert "77.70" in page
+    assert "is busy for a while: try again later" in page
+    assert await at_hand.asked("/balances/") == asked
 
 
 @one_database

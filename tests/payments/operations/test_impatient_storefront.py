@@ -6,6 +6,8 @@ from datetime import timedelta
 
 import pytest
 
+from app.web.shopper.look_ups import LookUps
+from integration_base_tests.loopback import json_reply
 from tests.payments.fake_gateway import payment
 from tests.payments.shop import Shop, run_concurrently
 
@@ -49,3 +51,19 @@ async def test_what_has_no_time_to_wait_is_answered_from_the_record(waiting: Sho
         assert (await waiting.process_session()).result == "CHARGE_ACTION_REQUIRED"
     polls = sum(f"/orders/{waiting.order_id}" in request.path for request in waiting.gateway.requests)
     assert polls == 1
+
+
+@pytest.mark.fault("gateway-busy")
+async def test_nobody_asks_while_the_gateway_wants_no_requests(waiting: Shop) -> None:
+    """What is known is the answer until then, and the next answer of the gateway is read at once."""
+    refusal = {"message": "Too many requests", "args": {"code": "P-429"}}
+    waiting.gateway.will_answer(json_reply(refusal, 429, retry_after="600"))
+    await waiting.request_action("CANCEL", "0", "one")
+    before = waiting.gateway.polls
+    for _ in range(3):
+        assert (await waiting.process_session()).result == "CHARGE_ACTION_REQUIRED"
+    await LookUps(waiting.services).follow_up(waiting.order_id)
+    assert waiting.gateway.polls == before
+    waiting.clock.now += timedelta(minutes=11)
+    await waiting.process_session()
+    assert waiting.gateway.polls == before + 1
