@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from playwright.async_api import expect
 
-from tests.storefront_kit.conftest import OFFER, PROCESS, START, TRANSACTION, Answer, Visit, session
+from tests.storefront_kit.conftest import CHECKOUT, OFFER, PROCESS, START, TRANSACTION, Answer, Visit, session
 from tests.storefront_kit.shop import events_of, message, wait_for_events
 from tests.storefront_kit.test_in_browser import OPEN, PAID, STAYS, presses
 
@@ -40,6 +40,68 @@ async def test_address_of_a_transaction_that_there_is_not_leaves_the_button(visi
     assert "transactionId" not in visit.page.url
     assert await events_of(visit.page, "failed") == []
     await presses(visit)
+    await visit.wait_for_state("paid")
+
+
+ANOTHER = "VHJhbnNhY3Rpb25JdGVtOjI="
+
+
+def of(pays_for: dict[str, Any]) -> Answer:
+    """Return a paid session whose transaction pays for a checkout or an order, as Saleor says."""
+    paid = session("CHARGE_SUCCESS", transaction=ANOTHER)
+    assert isinstance(paid, dict)
+    return paid | {"transaction": {"id": ANOTHER, "checkout": None, "order": None, **pays_for}}
+
+
+@pytest.mark.parametrize(
+    "pays_for",
+    [{"checkout": {"id": "Q2hlY2tvdXQ6Mg=="}}, {"order": {"id": "T3JkZXI6Mg==", "checkoutId": "Q2hlY2tvdXQ6Mg=="}}],
+    ids=["checkout", "order"],
+)
+async def test_address_of_a_payment_for_something_else_leaves_the_button(
+    visit: Visit, pays_for: dict[str, Any]
+) -> None:
+    visit.saleor.set_answers(PROCESS, of(pays_for))
+    await visit.open(transactionId=ANOTHER)
+    assert "transactionId" not in visit.page.url
+    assert await events_of(visit.page, "paid") == []
+    assert await visit.page.evaluate("document.querySelector('gateway-payment').state") == "ready"
+
+
+async def test_address_of_a_payment_for_something_else_leaves_the_tabs_own_attempt(visit: Visit) -> None:
+    visit.saleor.set_answers(START, OPEN)
+    await visit.open()
+    await visit.evaluates(STAYS)
+    await presses(visit)
+    await wait_for_events(visit.page, "redirect")
+    visit.saleor.set_answers(PROCESS, of({"checkout": {"id": "Q2hlY2tvdXQ6Mg=="}}), PAID)
+    await visit.open(transactionId=ANOTHER, state="paid")
+    assert [asked["transactionId"] for asked in visit.saleor.variables(PROCESS)] == [ANOTHER, TRANSACTION]
+
+
+@pytest.mark.parametrize(
+    "pays_for",
+    [{"checkout": {"id": CHECKOUT}}, {"order": {"id": "T3JkZXI6Mg==", "checkoutId": CHECKOUT}}, {}],
+    ids=["checkout", "order", "nothing told"],
+)
+async def test_payment_of_the_address_is_of_this_checkout_also_once_it_is_an_order(
+    visit: Visit, pays_for: dict[str, Any]
+) -> None:
+    visit.saleor.set_answers(PROCESS, of(pays_for))
+    await visit.open(transactionId=ANOTHER, state="paid")
+
+
+async def test_outcome_is_waited_for_while_there_is_no_network(visit: Visit) -> None:
+    """The shopper has paid, perhaps: nothing is offered that would pay twice."""
+    visit.saleor.set_answers(PROCESS, session("CHARGE_ACTION_REQUIRED"))
+    await visit.open(transactionId=TRANSACTION, state="waiting")
+    await visit.stop_clock()
+    await visit.page.context.set_offline(True)
+    await visit.pass_seconds(100)
+    await visit.wait_for_state("waiting")
+    assert await events_of(visit.page, "error") == []
+    visit.saleor.set_answers(PROCESS, PAID)
+    await visit.page.context.set_offline(False)
     await visit.wait_for_state("paid")
 
 

@@ -101,7 +101,10 @@ export interface GatewayPaymentFailedDetail {
   code: string;
   message: string;
   details?: string;
-  /** ISO 8601, in UTC: when the gateway recommends the next attempt with this card. */
+  /**
+   * ISO 8601, in UTC: when the gateway recommends the next attempt with this card or, where it is `BUSY`, takes requests
+   * again.
+   */
   retryAfter?: string;
 }
 

@@ -3,7 +3,8 @@
 // It talks to Saleor only. Which payment page there is, what became of a payment and why, the payment app answers through
 // Saleor (docs/storefront.md). A card that is typed here is encrypted for the app's key before it goes anywhere.
 
-const SESSION = `transaction { id } transactionEvent { type pspReference message } data errors { code message }`;
+const SESSION = `
+  transaction { id checkout { id } order { id checkoutId } } transactionEvent { type pspReference message } data errors { code message }`;
 const OFFER = /* GraphQL */ `
   mutation Offer($id: ID!, $gateway: String!, $data: JSON) {
     paymentGatewayInitialize(id: $id, paymentGateways: [{ id: $gateway, data: $data }]) {
@@ -292,11 +293,16 @@ const sleep = (milliseconds, signal) =>
     signal.addEventListener("abort", () => (clearTimeout(timer), reject(signal.reason)), { once: true });
   });
 
-const inSight = (signal) =>
+const happens = (isSo, target, event, signal) =>
   new Promise((resolve) => {
-    if (!document.hidden) return resolve();
-    document.addEventListener("visibilitychange", resolve, { once: true, signal });
+    if (isSo) return resolve();
+    target.addEventListener(event, resolve, { once: true, signal });
   });
+// Nobody waits on a page out of sight, and without a network nothing is found out.
+const inReach = async (signal) => {
+  await happens(!document.hidden, document, "visibilitychange", signal);
+  await happens(navigator.onLine, window, "online", signal);
+};
 
 // One attempt to pay for each checkout: the key that its requests share, and its transaction once there is one. Kept in
 // the tab, so that a reload goes on with the same attempt. Where storage is forbidden or full, memory has to do.
@@ -339,6 +345,12 @@ function leftToPay({ authorizeStatus, totalBalance }, total) {
   const left = Math.max(-totalBalance.amount, 0);
   if (authorizeStatus === "FULL") return 0;
   return authorizeStatus === "PARTIAL" && left === total.amount ? undefined : left;
+}
+
+/** Whether Saleor says that a transaction pays for another checkout or order: an address may name any. */
+function isOfAnother({ checkout, order }, id) {
+  const paysFor = checkout?.id ?? (isOrder(id) ? order?.id : order?.checkoutId);
+  return Boolean(paysFor) && paysFor !== id;
 }
 
 /** Where a payment stands, read from what Saleor answered (docs/storefront.md, "What an event means"). */
@@ -549,8 +561,8 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
     const returned = new URLSearchParams(location.search).get("transactionId");
     this.#offer = this.#open = this.#retry = null;
     this.#acted = false;
-    this.#attempt = recall(this.#said("checkout-id"));
-    if (returned && returned !== this.#attempt?.transactionId) this.#attempt = { key: newKey(), transactionId: returned };
+    const own = (this.#attempt = recall(this.#said("checkout-id")));
+    if (returned && returned !== own?.transactionId) this.#attempt = { key: newKey(), transactionId: returned };
     this.#build({ card: this.#said("mode") === "direct" && !this.#attempt?.transactionId });
     const wrong = REQUIRED.filter((name) => !this.#said(name) || (name.endsWith("url") && !isWebAddress(this.#said(name))));
     if (Number.isNaN(this.#part)) wrong.push("amount");
@@ -562,10 +574,11 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
     }
     this.#show("loading", "loading");
     let now = this.#attempt?.transactionId ? await this.#process() : null;
-    if (now?.is === "missing") {
+    while (now?.is === "missing") {
       this.#leaveTheOldOne();
-      this.#forget();
-      now = null;
+      if (this.#attempt === own) this.#forget();
+      else this.#attempt = own;
+      now = this.#attempt?.transactionId ? await this.#process() : null;
     }
     if (now && ["paid", "reserved"].includes(now.is)) return this.#conclude(now);
     await this.#fetchOwed();
@@ -847,6 +860,10 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
   async #process() {
     const { transactionId } = this.#attempt;
     const session = await this.#ask(PROCESS, { transactionId, data: this.#data });
+    if (session.transaction && isOfAnother(session.transaction, this.#said("checkout-id"))) {
+      console.error(`<gateway-payment>: ${transactionId} is of another checkout or order`);
+      return { is: "missing", transactionId };
+    }
     if (session.transaction) return standing(session);
     // Saleor did not ask the app: of the payment that says nothing.
     const [{ code, message } = {}] = session.errors;
@@ -874,7 +891,7 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
   async #stay() {
     const { signal } = this.#turn;
     await sleep(LEAVES_WITHIN, signal);
-    await inSight(signal);
+    await inReach(signal);
     const now = await this.#process();
     if (now.is !== "open") return this.#conclude(now);
     this.#ready(now);
@@ -904,7 +921,7 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
     let misses = 0;
     for (let pause = FIRST_PAUSE, waited = 0; waited < patience; pause = Math.min(pause * 1.3, LONGEST_PAUSE)) {
       await sleep(pause, signal);
-      await inSight(signal);
+      await inReach(signal);
       waited += pause;
       try {
         now = await this.#process();
@@ -1256,7 +1273,8 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
     main.textContent = (button === "pay" && this.#said("label")) || this.#words[button];
     const sum = button === "pay" && !this.#said("label") && this.#owed?.currency && this.#amount;
     if (sum) main.textContent += ` ${this.#money(sum)}`;
-    wallets.hidden = !press || button === "check" || Boolean(this.#open?.bank);
+    const choice = press && card; // what has begun is not paid in another way before it is known
+    wallets.hidden = !choice || Boolean(this.#open?.bank);
     // Where there is nothing to press, nothing empty stays.
     form.hidden = Boolean(done) || state === "unavailable";
     qr.hidden = form.hidden || !this.#showsCodes;
@@ -1266,9 +1284,9 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
     const early = state === "loading";
     main.classList.toggle("away", !press && !early && words !== "opening" && words !== "paying");
     qr.classList.toggle("away", !code && !early);
-    if (fields) fields.set.disabled = !card || !press;
-    if (ways) ways.disabled = !press;
-    asked?.classList.toggle("away", !press);
+    if (fields) fields.set.disabled = !choice;
+    if (ways) ways.disabled = !choice;
+    asked?.classList.toggle("away", !choice);
     fields?.set.classList.toggle("away", !card && !early);
     if (this.#acted && ["declined", "expired", "error"].includes(state)) message.focus();
   }

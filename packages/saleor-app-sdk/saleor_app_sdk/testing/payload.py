@@ -193,6 +193,7 @@ def _order(order: Order) -> Payload:
     return {
         "__typename": "Order",
         "id": order.id,
+        "checkoutId": order.checkout_id,
         "number": order.number,
         "userEmail": basket.email,
         "languageCodeEnum": basket.language_code,

@@ -208,6 +208,7 @@ class Order:
     transactions: list[Transaction] = field(default_factory=list)
     granted_refunds: list[GrantedRefund] = field(default_factory=list)
     status: str = "UNFULFILLED"
+    checkout_id: str | None = None
 
     @property
     def id(self) -> str:

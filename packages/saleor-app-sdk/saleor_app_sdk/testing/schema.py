@@ -187,6 +187,7 @@ type StoredPaymentMethodRequestDelete { result: String! errors: [PaymentMethodRe
 type PaymentMethodRequestDeleteError { field: String message: String code: String! }
 type Order implements Node & ObjectWithMetadata {
   id: ID!
+  checkoutId: ID
   metadata: [MetadataItem!]!
   number: String!
   userEmail: String

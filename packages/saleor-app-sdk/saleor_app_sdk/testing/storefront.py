@@ -152,7 +152,13 @@ class Storefront:
             message = "The authorized amount doesn't cover the checkout's total amount."
             return CompletionView(errors=[ErrorView(field="id", code="CHECKOUT_NOT_FULLY_PAID", message=message)])
         number = str(next(self._state.order_numbers))
-        order = Order(token=str(uuid4()), number=number, basket=checkout.basket, transactions=checkout.transactions)
+        order = Order(
+            token=str(uuid4()),
+            number=number,
+            basket=checkout.basket,
+            transactions=checkout.transactions,
+            checkout_id=checkout.id,
+        )
         for transaction in order.transactions:
             transaction.checkout, transaction.order = None, order
         del self._state.checkouts[checkout.id]
