@@ -17,14 +17,19 @@ _DISTRIBUTIONS = ("saleor-gateway", "saleor-app-sdk", "gateway-client", "integra
 _PACKAGES = ("app", "manifest")
 _REMEDY = "an environment of its own (python3 -m venv)"
 _STATUS = 2  # as for settings that are wrong
+_INTERRUPTED = 130  # as shells have it
 
 
 def main() -> None:
     """Run a command, or say in one line on standard error why the installation cannot be used."""
-    if fault := find_fault():
-        sys.stderr.write(f"error: {fault}\n")
-        sys.exit(_STATUS)
-    from app.cli import main as run_command  # noqa: PLC0415 - only now is it known whose `app` this is
+    try:
+        if fault := find_fault():
+            sys.stderr.write(f"error: {fault}\n")
+            sys.exit(_STATUS)
+        from app.cli import main as run_command  # noqa: PLC0415 - only now is it known whose `app` this is
+    except KeyboardInterrupt:
+        sys.stderr.write("error: interrupted: nothing was done\n")
+        sys.exit(_INTERRUPTED)
 
     run_command()
 

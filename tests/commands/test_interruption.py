@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+import saleor_gateway
 from app.commands.failure import CommandFailed
 from app.commands.interruption import run_until_interrupted
 
@@ -61,3 +62,16 @@ def test_a_command_in_the_background_of_a_script_can_be_told_to_stop(number: sig
     with pytest.raises(CommandFailed) as caught:
         run_until_interrupted(be_sent(number, closed))
     assert (caught.value.exit_code, len(closed)) == (status, 1)
+
+
+def test_a_command_that_is_interrupted_while_it_is_imported_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def press() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(saleor_gateway, "find_fault", press)
+    with pytest.raises(SystemExit) as ended:
+        saleor_gateway.main()
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == "error: interrupted: nothing was done\n"

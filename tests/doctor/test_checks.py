@@ -63,6 +63,13 @@ async def test_keys_of_an_account_that_no_key_opens(around: DoctorEnvironment) -
     assert "secret key file" in (fault.remedy or "")
 
 
+async def test_point_of_sale_that_an_older_version_kept_as_it_was_typed(around: DoctorEnvironment) -> None:
+    async with around.services.database.transaction() as session:
+        await session.exec(update(MerchantAccount).values(pos_id="my shop", updated_at=around.services.now()))
+    (fault,) = [each for each in await check_account(around.services, around.account_id) if each.level is Level.ERROR]
+    assert "compare the point of sale" in fault.what
+
+
 @pytest.mark.parametrize(
     ("answer", "words"),
     [

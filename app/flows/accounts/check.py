@@ -22,6 +22,7 @@ from gateway_client.client import GatewayClient
 from gateway_client.errors import (
     BadCredentialsError,
     GatewayError,
+    InvalidRequestError,
     NotSentError,
     OutcomeUnknownError,
     RateLimitedError,
@@ -128,10 +129,14 @@ async def check_merchant_account(services: Services, view: AccountView, *, new: 
 
     Raises VaultError if the account's keys do not open.
     """
-    client = services.gateways.client(view.account)
     limitations = [
         limitation for limitation in find_limitations(view) if not (new and limitation is Limitation.CHANNEL)
     ]
+    try:
+        client = services.gateways.client(view.account)
+    except InvalidRequestError as error:  # kept by a version that did not look at it
+        host = urlsplit(view.account.base_url).netloc
+        return CheckResult(view, describe_failure(error, host), tuple(limitations))
     failure = await check_credentials(client, view.account.base_url)
     if failure is not None:  # wrong keys are wrong everywhere: the other areas would only report the same again
         return CheckResult(view, failure, tuple(limitations))
@@ -204,7 +209,8 @@ def describe_failure(error: GatewayError, host: str) -> CheckFailure:
 
 def _classify(error: GatewayError) -> FailureReason:  # noqa: PLR0911 - one return for each failure
     match error:
-        case BadCredentialsError() | OutcomeUnknownError(http_status=401):  # in whatever words
+        # In whatever words. What is no id of a point of sale is not even sent.
+        case BadCredentialsError() | OutcomeUnknownError(http_status=401) | InvalidRequestError():
             return FailureReason.KEYS_REFUSED
         case RateLimitedError():
             return FailureReason.BUSY_FOR_LONGER if is_busy_for_longer(error) else FailureReason.BUSY

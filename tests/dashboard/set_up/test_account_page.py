@@ -296,10 +296,11 @@ async def test_numbers_are_written_as_the_pages_language_writes_them(
 
 @one_database
 @pytest.mark.parametrize(
-    ("currencies", "typed", "limit"), [("KWD\nUAH", "10.250", "10.25"), ("JPY", "50,000", "50000")]
+    ("currencies", "typed", "limit", "written"),
+    [("KWD\nUAH", "10.250", "10.25", "10.25"), ("JPY", "50,000", "50000", "50000")],
 )
 async def test_limits_of_payouts_are_typed_in_the_decimals_of_their_currency(
-    staff_client: StaffClient, account: MerchantAccount, *, currencies: str, typed: str, limit: str
+    staff_client: StaffClient, account: MerchantAccount, *, currencies: str, typed: str, limit: str, written: str
 ) -> None:
     path = f"/set-up/accounts/{account.id}"
     form = SAME | {"currencies": currencies, "payout_most": typed}
@@ -308,6 +309,7 @@ async def test_limits_of_payouts_are_typed_in_the_decimals_of_their_currency(
     assert (await row(staff_client, account)).payout_most == Decimal(limit)
     page = (await staff_client.see(path)).text
     [shown] = re.findall('name="payout_most"[^>]* value="([^"]+)" inputmode="decimal"', page)
+    assert shown == written
     answer = await staff_client.do(f"{path}/options", **form | {"payout_most": shown})
     assert (await row(staff_client, account)).payout_most == Decimal(limit)
 
