@@ -55,10 +55,10 @@ async def execute(
     """Call the gateway for a committed operation, record the outcome, and return the payment as it stands then.
 
     ``answering``: a webhook waits for the outcome (see ``DecisionContext``). ``waited``: the operation had waited for
-    its turn (see ``CallReturned``). ``debt``: the outcome is compared with the
-    other attempts to pay it, with all of them locked. After an operation has ended, the whole order is looked up once
-    more; immediately if the gateway reports that the operation no longer fits the payment, because then someone else
-    has acted on it (laws of money, 2 and 10).
+    its turn (see ``CallReturned``). ``debt``: the outcome is compared with the other attempts to pay it, with all of
+    them locked. After an operation has ended, the whole order is looked up once more; immediately if the gateway
+    reports that the operation no longer fits the payment, because then someone else has acted on it (laws of money, 2
+    and 10).
 
     Errors of the gateway are recorded, not raised. Raises DatabaseUnavailableError; then the outcome is looked up.
     """
@@ -69,24 +69,24 @@ async def execute(
 
     outcome = await retry_unsent(call, deadline, services.schedule, is_still_intent)
     others_acted, shown = await _look_up_after_conflict(services, journaled, outcome, deadline)
-    failed = isinstance(outcome, GatewayError)
-    if isinstance(outcome, GatewayError):
-        services.gateways.remember_pause(journaled.payment.account_id, outcome, services.now())
+    failure = outcome if isinstance(outcome, GatewayError) else None
+    if failure is not None:
+        services.gateways.remember_pause(journaled.payment.account_id, failure, services.now())
         log.warning(
-            "gateway call without a record", operation=operation_id, kind=operation.kind.value, error=str(outcome)
+            "gateway call without a record", operation=operation_id, kind=operation.kind.value, error=str(failure)
         )
     context = services.decision_context(answered_operation_id=operation_id if answering else None)
     returned = CallReturned(operation_id, outcome, context, others_acted, shown, waited)
-    which, among = ById(payment_id), None if failed else debt
+    which, among = ById(payment_id), debt if failure is None else None
     try:
         payment = await services.payments.record_of_attempt(which, among, returned)
     except DatabaseUnavailableError as error:  # the gateway does not repeat its answer: retry before a look-up
         log.warning("outcome not recorded", operation=operation_id, error=str(error))
         payment = await services.payments.record_of_attempt(which, among, returned)
-    if not failed:
+    if failure is None:
         await clear_account_problems(services, payment)
     elif operation.kind is Kind.CREATE and payment.operation_by_key(LOST_PAGE) is not None:
-        log.warning("the link of a payment page is lost", payment=payment.payment.order_id, error=str(outcome))
+        log.warning("the link of a payment page is lost", payment=payment.payment.order_id, error=str(failure))
     return payment
 
 
