@@ -15,7 +15,7 @@ from tests.payments.operations.test_card_payment import direct, error_of, typed
 from tests.payments.operations.test_gateway_initialize import event
 from tests.payments.shop import TOTAL, Shop
 
-pytestmark = pytest.mark.law(17)
+pytestmark = [pytest.mark.law(17), pytest.mark.fault("key-lost")]
 
 ANOTHER = Vault([b"\x08" * KEY_BYTES])
 
