@@ -17,7 +17,7 @@ from app.store.problems import payment_ids_with_problem
 from app.store.tables import MerchantAccount
 from app.store.vault import VaultError
 from gateway_client.client import GatewayClient
-from gateway_client.errors import GatewayError
+from gateway_client.errors import GatewayError, InvalidRequestError
 from integration_base.outbound import Deadline
 
 log = structlog.get_logger(__name__)
@@ -37,15 +37,18 @@ def gateway_client(services: Services, account: MerchantAccount) -> GatewayClien
 
 
 def client_for_new_payment(services: Services, account: MerchantAccount, language: str) -> GatewayClient:
-    """Return the account's client. Raises RefusalError if its keys do not open: no shopper can pay with it."""
+    """Return the account's client. Raises RefusalError if its keys do not open, or are none: no shopper can pay."""
     try:
         return gateway_client(services, account)
     except KeysNotOpenedError:
-        raise RefusalError(
-            RefusalCode.STORE_UNAVAILABLE,
-            f"{KEYS_NOT_OPENED}.",
-            shopper_message=shopper_message_of(RefusalCode.STORE_UNAVAILABLE, language),
-        ) from None
+        message = f"{KEYS_NOT_OPENED}."
+    except InvalidRequestError as error:  # stored by a version that did not look at it
+        message = error.message
+    raise RefusalError(
+        RefusalCode.STORE_UNAVAILABLE,
+        message,
+        shopper_message=shopper_message_of(RefusalCode.STORE_UNAVAILABLE, language),
+    )
 
 
 def opens_keys(services: Services, payment: Payment) -> bool:
@@ -54,6 +57,8 @@ def opens_keys(services: Services, payment: Payment) -> bool:
         gateway_client(services, account_of(payment))
     except KeysNotOpenedError:
         return False
+    except InvalidRequestError:
+        return True  # they do, and the call says why it cannot be made
     return True
 
 

@@ -10,7 +10,7 @@ from app.rules.decisions.notification import NotificationReceived, next_attempt_
 from app.rules.dialects import dialect_of
 from app.services import Services
 from app.store.vault import VaultError
-from gateway_client.errors import ForgedNotificationError, UnreadableNotificationError
+from gateway_client.errors import ForgedNotificationError, InvalidRequestError, UnreadableNotificationError
 from gateway_client.notification import SignedButUnreadableError, read_notification
 from integration_base import telemetry
 
@@ -35,7 +35,7 @@ async def receive(services: Services, account_id: str, form: bytes) -> Receipt:
         return Receipt.UNKNOWN_ACCOUNT
     try:
         secrets = services.gateways.credentials(account).webhook_secrets
-    except VaultError as error:
+    except (VaultError, InvalidRequestError) as error:
         log.error("notification not verified", account=account_id, error=str(error))  # noqa: TRY400 - the message suffices
         return Receipt.UNVERIFIED
     try:

@@ -62,6 +62,22 @@ async def test_a_payment_that_has_begun_is_answered_from_the_record(shop: Shop) 
     assert (again.result, again.data["checkoutUrl"]) == ("CHARGE_ACTION_REQUIRED", before.data["checkoutUrl"])
 
 
+async def test_of_a_point_of_sale_that_is_no_id_shoppers_read_the_same(shop: Shop) -> None:
+    """A version before kept any."""
+    await shop.services.accounts.change(shop.account.id, pos_id="1042")
+    answer = await shop.begin()
+    assert (error_of(answer)["code"], await shop.find_aggregate()) == ("STORE_UNAVAILABLE", None)
+    assert "pos_id" in (answer.message or "")
+
+
+async def test_of_a_point_of_sale_that_is_no_id_staff_read_why_nothing_is_done(paid_shop: Shop) -> None:
+    await paid_shop.services.accounts.change(paid_shop.account.id, pos_id="1042")
+    paid_shop.clock.forward(seconds=1)
+    answer = await paid_shop.request_action("REFUND", "100.00")
+    assert answer.result == "REFUND_FAILURE"
+    assert "pos_id" in (answer.message or "")
+
+
 async def test_a_card_for_a_lost_pair_is_encrypted_again_for_a_new_one_and_pays(shop: Shop) -> None:
     data = await typed(shop)
     lose_card_keys(shop)
