@@ -93,7 +93,7 @@ async def test_a_period_looks_up_what_differs(
     assert "the list is incomplete" in broken.err
 
 
-async def test_a_subscription_whose_later_charges_are_none_of_ours(
+async def test_the_later_charge_of_a_subscription_that_was_not_known_is_booked(
     shell: Shell, services: Services, account: MerchantAccount, sandbox: tuple[str, Sandbox]
 ) -> None:
     order_id = await known(services, account)
@@ -106,7 +106,7 @@ async def test_a_subscription_whose_later_charges_are_none_of_ours(
     assert said.status == 0, said
     assert len(said.json["records"]) == 2
     assert said.json["posted"] == [order_id]
-    assert await states(services, order_id) == [(Kind.CREATE, State.SUCCESS)]
+    assert await states(services, order_id) == [(Kind.CREATE, State.SUCCESS), (Kind.RECURRING, State.SUCCESS)]
     async with services.database.transaction() as session:
         ours = await find_by_order(session, order_id)
     assert ours is not None
