@@ -71,8 +71,8 @@ async def test_of_a_point_of_sale_that_is_no_id_shoppers_read_the_same(shop: Sho
 
 
 async def test_of_a_point_of_sale_that_is_no_id_staff_read_why_nothing_is_done(paid_shop: Shop) -> None:
-    await paid_shop.services.accounts.change(paid_shop.account.id, pos_id="1042")
     paid_shop.clock.forward(seconds=1)
+    await paid_shop.services.accounts.change(paid_shop.account.id, pos_id="1042")
     answer = await paid_shop.request_action("REFUND", "100.00")
     assert answer.result == "REFUND_FAILURE"
     assert "pos_id" in (answer.message or "")
