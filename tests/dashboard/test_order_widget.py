@@ -222,7 +222,7 @@ async def test_a_link_of_the_account_before_is_not_given_out_once_its_channel_ha
 
     older, newer = await stack.payments(order)
     assert newer.payment.account_id == second.id != older.payment.account_id
-    assert [each.kind for each in older.operations] == [Kind.CREATE, Kind.CANCEL]
+    assert [operation.kind for operation in older.operations] == [Kind.CREATE, Kind.CANCEL]
     again = await stack.see(order.id, "/link", amount="569.50")
     assert f"/pay/{newer.payment.order_id}.svg" in again.text
     assert stack.gateway.calls == ["payment", "payment"]

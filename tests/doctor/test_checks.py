@@ -58,7 +58,8 @@ async def test_keys_of_an_account_that_no_key_opens(around: DoctorEnvironment) -
     sealed = Vault([b"\x08" * KEY_BYTES]).seal("secret", "elsewhere")
     async with around.services.database.transaction() as session:
         await session.exec(update(MerchantAccount).values(api_key_sealed=sealed))
-    (fault,) = [each for each in await check_account(around.services, around.account_id) if each.level is Level.ERROR]
+    findings = await check_account(around.services, around.account_id)
+    (fault,) = [finding for finding in findings if finding.level is Level.ERROR]
     assert fault.what == "No key in the secret key file decrypts the keys of this account."
     assert "secret key file" in (fault.remedy or "")
 
@@ -66,7 +67,8 @@ async def test_keys_of_an_account_that_no_key_opens(around: DoctorEnvironment) -
 async def test_point_of_sale_that_an_older_version_kept_as_it_was_typed(around: DoctorEnvironment) -> None:
     async with around.services.database.transaction() as session:
         await session.exec(update(MerchantAccount).values(pos_id="my shop", updated_at=around.services.now()))
-    (fault,) = [each for each in await check_account(around.services, around.account_id) if each.level is Level.ERROR]
+    findings = await check_account(around.services, around.account_id)
+    (fault,) = [finding for finding in findings if finding.level is Level.ERROR]
     assert "compare the point of sale" in fault.what
 
 

@@ -186,8 +186,7 @@ type CreditCard { brand: String! firstDigits: String lastDigits: String! expMont
 type StoredPaymentMethodRequestDelete { result: String! errors: [PaymentMethodRequestDeleteError!]! }
 type PaymentMethodRequestDeleteError { field: String message: String code: String! }
 type Order implements Node & ObjectWithMetadata {
-  id: ID!
-  checkoutId: ID
+  id: ID! checkoutId: ID
   metadata: [MetadataItem!]!
   number: String!
   userEmail: String
