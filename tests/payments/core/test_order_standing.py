@@ -1,16 +1,17 @@
 """Whether a payment and its order have parted, by what Saleor says of the order: on paper."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 
 from app.core.vocabulary import EventState, Flow, Kind, Mode, State
 from app.rules.order_standing import are_sums_behind, close_page_not_owed, compare_with_source
-from app.rules.problems import open_problems
+from app.rules.problems import open_problems, problem_text
 from app.rules.references import reference_of_note
 from saleor_app_sdk.responses import EventType
 from saleor_app_sdk.transaction_source import PlacedOrder, TransactionSource
-from tests.payments.aggregates import HUNDRED, NOON, an_aggregate
+from tests.payments.aggregates import HUNDRED, NOON, an_aggregate, an_operation
 from tests.payments.reconciliation.books import event_of
 
 UNPAID = TransactionSource(PlacedOrder(id="T3JkZXI6MQ==", number="42"), status="UNPAID", excess=Decimal("-100.00"))
@@ -87,3 +88,14 @@ def test_payment_with_another_card_at_the_bank_is_not_called_failed(newer_try: s
     aggregate.events.append(event_of(aggregate.create, EventType.CHARGE_FAILURE))
     compare_with_source(aggregate, UNPAID, NOON, money_arrives=False)
     assert len(open_problems(aggregate.payment)) == problems
+
+
+@pytest.mark.law(10)
+def test_order_that_has_ended_is_told_at_once_with_what_its_subscription_has_charged() -> None:
+    """Not only once another record states the sum anew."""
+    refund = an_operation(Kind.REFUND, State.SUCCESS)
+    later = an_operation(Kind.RECURRING, State.SUCCESS, Decimal("70.00"), operation_id="second")
+    part = an_operation(Kind.REFUND, State.SUCCESS, Decimal("30.00"), charge_id="second")
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, refund, later, part)
+    compare_with_source(aggregate, replace(UNPAID, status="CANCELED", excess=None), NOON, money_arrives=True)
+    assert "42 was cancelled, but 40.00 UAH was paid" in (problem_text(aggregate.payment) or "")
