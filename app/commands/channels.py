@@ -26,6 +26,7 @@ from app.flows.accounts.channels import (
     ChannelMap,
     ChannelStatus,
     ProjectMove,
+    assign_channel,
     find_project_moves,
     is_slug,
     load_views,
@@ -91,7 +92,7 @@ def map_channel(
         row = await find_account(services, account)
         before = await _routes(services)
         is_known = await _is_in_saleor(services, row.installation_id, channel)
-        await services.accounts.map_channel(channel, row.id)
+        await assign_channel(services, channel, row)
         if is_known:
             installation = await services.installations.get(row.installation_id)
             async with open_saleor(read_settings()) as client:

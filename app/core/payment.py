@@ -38,6 +38,10 @@ class Account(Protocol):
         """The dialect of its gateway, a preset; what its owner has changed is in further attributes."""
 
     @property
+    def test_project(self) -> bool:
+        """True when no real money moves."""
+
+    @property
     def payer_fee_percent(self) -> Decimal | None:
         """The highest fee that a payer pays on top; None: the payer pays none."""
 

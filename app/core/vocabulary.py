@@ -49,6 +49,7 @@ class CloseReason(StrEnum):
     ORDER_RETURNED = "order_returned"
     CHECKOUT_GONE = "checkout_gone"
     REPLACED = "replaced"
+    LEFT_TEST_PROJECT = "left_test_project"
 
 
 EXTERNAL_KEY_PREFIX = "gateway:"

@@ -49,6 +49,7 @@ from app.rules.observation import (
     normalize_observation,
     posting_order,
 )
+from app.rules.order_standing import flag_late_test_money
 from app.rules.page_cancellation import conclude_cancellations, is_retried_until_confirmed, reason_of_closing
 from app.rules.problems import (
     cause_of_dispute,
@@ -298,6 +299,7 @@ def _flag_consequences(
     if operation.state is State.SUCCESS:
         flag_rounded_by_saleor(aggregate, operation, context.now)
         flag_charged_after_end(aggregate, operation, context.now)
+        flag_late_test_money(aggregate, operation, context.now)
     if operation.kind is Kind.DISPUTE:
         report_dispute(aggregate, operation, context)
     elif before is State.FAILURE and operation.state is State.SUCCESS:

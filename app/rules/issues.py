@@ -71,6 +71,7 @@ class IssueCode(StrEnum):
     ORDER_EXPIRED = "order_expired"
     ORDER_RETURNED = "order_returned"
     OVERPAID = "overpaid"
+    TEST_MONEY = "test_money"
     ORDER_NOT_PAID = "order_not_paid"
     CHECKOUT_TOTAL_ROSE = "checkout_total_rose"
     ORDER_TOTAL_ROSE = "order_total_rose"
@@ -331,6 +332,10 @@ _TEXTS: Mapping[IssueCode, str] = {
     IssueCode.OVERPAID: gettext_noop(
         "%(excess)s more was paid or authorized than is owed: refund that much, or capture that much less, unless "
         "the customer is to pay it."
+    ),
+    IssueCode.TEST_MONEY: gettext_noop(
+        "%(sum)s was paid or authorized in a test project, and the channel takes real money now: you have received "
+        "nothing. Do not ship the order before it is really paid; refund this payment, or cancel the authorization."
     ),
     IssueCode.ORDER_NOT_PAID: gettext_noop(
         "Order %(number)s was placed while this payment was pending, and the payment has failed: %(left)s is not "

@@ -15,14 +15,14 @@ from datetime import datetime
 from decimal import Decimal
 
 from app.core.alerts import AlertKind
-from app.core.payment import Payment, PaymentAggregate, Problem
+from app.core.payment import Operation, Payment, PaymentAggregate, Problem
 from app.core.vocabulary import CloseReason, Kind, Mode, State
 from app.i18n.messages import Money
 from app.rules.balance import ZERO, balance
 from app.rules.decision_context import raise_problem
 from app.rules.event_queue import has_unreported_money
 from app.rules.issues import Issue, IssueCode
-from app.rules.page_cancellation import NOT_OWED_PAGE, create_cancellation
+from app.rules.page_cancellation import NOT_OWED_PAGE, create_cancellation, was_closed_for
 from app.rules.problems import (
     PAID_TWICE,
     TOTAL_ROSE,
@@ -86,10 +86,15 @@ def close_page_not_owed(aggregate: PaymentAggregate, source: TransactionSource, 
 
     If the shopper is paying at that moment, the cancellation finds out the outcome.
     """
+    reason = closing_reason(aggregate.payment, source)
+    return reason is not None and close_page(aggregate, reason, now)
+
+
+def close_page(aggregate: PaymentAggregate, reason: CloseReason, now: datetime) -> bool:
+    """Have the worker close a page that must not be paid, if it is open; return True if it must."""
     payment = aggregate.payment
     is_open = balance(payment.flow, aggregate.operations).unpaid and not aggregate.create.contradicted
-    reason = closing_reason(payment, source)
-    if reason is None or not is_open or payment.is_link_missing:
+    if not is_open or payment.is_link_missing:
         return False
     if aggregate.operation_by_key(NOT_OWED_PAGE) is not None:
         return False
@@ -217,6 +222,20 @@ def _raise_or_restate(
         restate(known, issue, cause)
 
 
+def flag_test_money(aggregate: PaymentAggregate, now: datetime) -> None:
+    """Show staff what was paid in a test project, for an order of a channel that takes real money now."""
+    payment, kept = aggregate.payment, balance(aggregate.payment.flow, aggregate.operations).kept
+    if kept > ZERO:
+        issue = Issue(IssueCode.TEST_MONEY, sum=Money(kept, payment.currency))
+        _raise_unowed(aggregate, Unowed.TEST_MONEY, ZERO, issue, now)
+
+
+def flag_late_test_money(aggregate: PaymentAggregate, operation: Operation, now: datetime) -> None:
+    """Show staff a payment in a test project that has succeeded although its page was to be closed for that."""
+    if operation.kind is Kind.CREATE and was_closed_for(aggregate, CloseReason.LEFT_TEST_PROJECT):
+        flag_test_money(aggregate, now)
+
+
 def _flag_failure(aggregate: PaymentAggregate, source: TransactionSource, now: datetime) -> None:
     """Show staff an order that relied on a pending payment, which Saleor counts as paid, and which has failed."""
     left, known = _left_to_pay(source), find_problem(aggregate.payment, FAILED)
@@ -259,9 +278,10 @@ def flag_missing_rest(aggregate: PaymentAggregate, source: TransactionSource, no
 
 
 def _flag_missing_order(aggregate: PaymentAggregate, source: TransactionSource, held: Decimal, now: datetime) -> None:
-    """Show staff money for a checkout that nobody completes; one whose total rose cannot be, and they know of that."""
+    """Show staff money for a checkout that nobody completes, unless they know that it cannot or must not be."""
     payment = aggregate.payment
-    if is_left_unordered(payment, source) and not has_unended_problem(payment, TOTAL_ROSE):
+    is_known = has_unended_problem(payment, TOTAL_ROSE) or find_unowed_money(payment, Unowed.TEST_MONEY) is not None
+    if is_left_unordered(payment, source) and not is_known:
         issue = Issue(IssueCode.NOT_ORDERED, sum=Money(held, payment.currency))
         _raise_unowed(aggregate, Unowed.NOT_ORDERED, ZERO, issue, now)
 

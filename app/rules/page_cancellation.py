@@ -57,6 +57,9 @@ _TEXTS: Mapping[CloseReason, str] = {
     CloseReason.REPLACED: gettext_noop(
         "A newer payment attempt has replaced this one, and the payment page was closed"
     ),
+    CloseReason.LEFT_TEST_PROJECT: gettext_noop(
+        "The channel takes real money now, so the payment page of the test project was closed"
+    ),
 }
 # What versions before the codes have stored. These sentences are data: they never change with the texts above.
 _BY_SENTENCE: Mapping[str, CloseReason] = {
@@ -137,6 +140,12 @@ def is_closing_for(aggregate: PaymentAggregate, *reasons: CloseReason) -> bool:
     """Return True while the page is being closed for one of these reasons."""
     open_operations = (operation for operation in aggregate.operations if not operation.state.final)
     return any(close_reason_of(operation) in reasons for operation in open_operations)
+
+
+def was_closed_for(aggregate: PaymentAggregate, reason: CloseReason) -> bool:
+    """Return True when the page was, or is being, closed for that reason, whatever came of it."""
+    closings = (operation for operation in aggregate.operations if operation.kind is Kind.CANCEL)
+    return any(close_reason_of(closing) is reason for closing in closings)
 
 
 def is_retried_until_confirmed(operation: Operation) -> bool:

@@ -59,6 +59,7 @@ class Unowed(StrEnum):
     ORDER_EXPIRED = "order-expired"
     ORDER_RETURNED = "order-returned"
     OVERPAID = "overpaid"
+    TEST_MONEY = "test-money"
 
 
 @dataclass(frozen=True, slots=True)

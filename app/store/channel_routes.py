@@ -4,9 +4,11 @@ from collections.abc import Mapping, Sequence
 
 from sqlalchemy import and_, case, or_
 from sqlmodel import col, select
+from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import Select
 
-from app.store.tables import ChannelRoute, MerchantAccount
+from app.core.vocabulary import PaymentStatus
+from app.store.tables import ChannelRoute, MerchantAccount, Payment
 
 
 def select_route(
@@ -22,6 +24,26 @@ def select_route(
         .order_by(case((of_nobody_else, 0), (by_id, 1), else_=2), col(ChannelRoute.id))
         .limit(1)
     )
+
+
+async def payment_ids_of_test_projects(session: AsyncSession, installation_id: int, channel: str) -> Sequence[int]:
+    """Return the row ids of payments of a channel in test projects that can be paid, or whose order may yet be placed.
+
+    Newest first.
+    """
+    paid = col(Payment.status).in_((PaymentStatus.AUTHORIZED, PaymentStatus.PAID))
+    query = (
+        select(Payment.id)
+        .join(MerchantAccount, col(MerchantAccount.id) == col(Payment.account_id))
+        .where(
+            Payment.installation_id == installation_id,
+            Payment.channel == channel,
+            col(MerchantAccount.test_project),
+            or_(col(Payment.status) == PaymentStatus.PENDING, and_(paid, col(Payment.order_number).is_(None))),
+        )
+        .order_by(col(Payment.created_at).desc(), col(Payment.id).desc())
+    )
+    return [payment_id for payment_id in (await session.exec(query)).all() if payment_id is not None]
 
 
 def find_route_changes(

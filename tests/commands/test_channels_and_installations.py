@@ -1,10 +1,14 @@
 """``channel`` and ``installation``."""
 
+from app.core.payment import row_id_of
+from app.core.vocabulary import CloseReason, State
 from app.services import Services
+from app.store.aggregates import ById
 from app.store.presence import record_token_check
 from app.store.tables import Installation, MerchantAccount
 from saleor_app_sdk.testing import ChannelSettings, SaleorSettings, serving
 from saleor_app_sdk_tests.testing.stub import open_stub
+from tests.commands.books import operation, store_payment
 from tests.commands.conftest import APP, SALEOR, PointOfSale, Shell, add_account, install, one_database
 
 OTHER = "https://other.example.com/graphql/"
@@ -44,8 +48,19 @@ async def test_channel_moves_between_test_and_live_only_when_confirmed(
     assert await services.accounts.for_channel(account.installation_id, "default-channel") == account
     said = await shell("channels", "map", "default-channel", "Sandbox", "--yes")
     assert "now go to 'Sandbox', instead of 'Shop'" in said.out
+    opened = await store_payment(
+        services,
+        test,
+        [operation(state=State.INIT)],
+        channel="default-channel",
+        checkout_url="https://gateway.example/page",
+    )
     (await shell("channels", "map", "default-channel", "Shop")).failed("are really charged", status=2)
     assert [route.account_id for route in await services.accounts.routes()] == [test.id]
+    assert (await shell("channels", "map", "default-channel", "Shop", "--yes")).status == 0
+    found = await services.payments.find(ById(row_id_of(opened)))
+    assert found is not None
+    assert [done.close_reason for done in found.operations] == [None, CloseReason.LEFT_TEST_PROJECT]
     # The first account of a channel moves nothing.
     assert (await shell("channels", "map", "second-channel", "Shop")).status == 0
 

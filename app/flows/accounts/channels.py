@@ -10,7 +10,10 @@ from datetime import timedelta
 from enum import StrEnum
 
 from app.i18n.messages import LazyMessage, gettext_noop
+from app.rules.decisions.placed_order import ChannelWentLive
 from app.services import Services
+from app.store.aggregates import ById
+from app.store.channel_routes import payment_ids_of_test_projects
 from app.store.installations import OpenInstallation
 from app.store.tables import MerchantAccount
 from saleor_app_sdk.channels import Channel, fetch_channels
@@ -147,7 +150,7 @@ _TO_TEST = gettext_noop(
 )
 _TO_LIVE = gettext_noop(
     "%(channel)s moves from the test project %(before)s to %(after)s, where real money moves: from the next payment "
-    "on, shoppers' cards are really charged."
+    "on, shoppers' cards are really charged. Payment pages of the test project that are still open are closed."
 )
 
 
@@ -160,6 +163,21 @@ def find_project_moves(found: ChannelMap, wanted: Mapping[str, MerchantAccount |
         and (after := wanted.get(status.slug)) is not None
         and after.test_project != status.account.test_project
     ]
+
+
+async def assign_channel(services: Services, channel: str, account: MerchantAccount) -> None:
+    """Send the money of a channel to an account. Raises AccountError.
+
+    If that is real money, the pages of test projects that are still open in the channel are closed: a test card must
+    not pay a real order.
+    """
+    await services.accounts.map_channel(channel, account.id)
+    if account.test_project:
+        return
+    async with services.database.transaction() as session:
+        found = await payment_ids_of_test_projects(session, account.installation_id, channel)
+    for payment_id in found:
+        await services.payments.record(ById(payment_id), ChannelWentLive(services.now()))
 
 
 def successors(found: ChannelMap) -> dict[str, list[str]]:

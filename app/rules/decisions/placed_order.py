@@ -11,16 +11,19 @@ from datetime import datetime, timedelta
 
 from app.core.fact import AttemptFact, Fact
 from app.core.payment import Payment, PaymentAggregate
+from app.core.vocabulary import CloseReason
 from app.rules.balance import balance
 from app.rules.decisions.competing_attempts import state_double_payment
 from app.rules.order_standing import (
     PATIENT_POLLS,
     agrees,
     are_sums_behind,
+    close_page,
     close_page_not_owed,
     compare_at,
     compare_with_source,
     do_not_count_poll,
+    flag_test_money,
     needs_comparison,
 )
 from saleor_app_sdk.reports import ReportOutcome
@@ -146,3 +149,19 @@ class DebtSeen(Fact[bool]):
     def decide(self, aggregate: PaymentAggregate) -> bool:
         """Have the worker close the page if nothing, or less than its amount, is owed."""
         return close_page_not_owed(aggregate, self.source, self.now)
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelWentLive(Fact[bool]):
+    """The channel of a payment of a test project takes real money now. Returns whether its page is to be closed."""
+
+    now: datetime
+
+    def decide(self, aggregate: PaymentAggregate) -> bool:
+        """Have the worker close the page: a test card must not pay a real order.
+
+        A checkout that is paid already may still become an order: staff are told before it does.
+        """
+        if aggregate.payment.order_number is None:
+            flag_test_money(aggregate, self.now)
+        return close_page(aggregate, CloseReason.LEFT_TEST_PROJECT, self.now)

@@ -5,7 +5,11 @@ import re
 import pytest
 from starlette.responses import JSONResponse, Response
 
+from app.core.payment import Payment, row_id_of
+from app.core.vocabulary import Kind, State
+from app.store.aggregates import ById
 from app.store.tables import MerchantAccount
+from tests.commands.books import operation, store_payment
 from tests.commands.conftest import add_account, one_database
 from tests.dashboard.dashboard_app import StaffClient, other_store
 
@@ -97,6 +101,10 @@ async def test_channel_moves_between_test_and_live_only_when_confirmed(staff_cli
         assert answer.status_code == 200, answer.text
         return answer.text
 
+    async def operations_of(payment: Payment) -> list[Kind]:
+        found = await services.payments.find(ById(row_id_of(payment)))
+        return [] if found is None else [operation.kind for operation in found.operations]
+
     form = {"account.uah": test.id, "account.pl": test.id}
     asked = await post(**form)
     assert f"Україна moves from {live.name}, where real money moves, to the test project Sandbox" in asked
@@ -111,7 +119,14 @@ async def test_channel_moves_between_test_and_live_only_when_confirmed(staff_cli
     assert hidden == {**form, "move.uah": test.id}
     assert "The channels were saved." in await post(**hidden)
     assert await routes(staff_client) == {"uah": test.id, "pl": test.id}
-    assert "shoppers&#39; cards are really charged" in await post(**{"account.uah": live.id})
+    opened = await store_payment(
+        services, test, [operation(state=State.INIT)], channel="uah", checkout_url="https://gateway.example/page"
+    )
+    back = {"account.uah": live.id}
+    assert "shoppers&#39; cards are really charged" in await post(**back)
+    assert await operations_of(opened) == [Kind.CREATE]
+    await post(**back, **{"move.uah": live.id})
+    assert await operations_of(opened) == [Kind.CREATE, Kind.CANCEL]
 
 
 @one_database

@@ -6,7 +6,14 @@ import structlog
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from app.flows.accounts.channels import ChannelMap, find_project_moves, is_slug, read_channels, successors
+from app.flows.accounts.channels import (
+    ChannelMap,
+    assign_channel,
+    find_project_moves,
+    is_slug,
+    read_channels,
+    successors,
+)
 from app.flows.accounts.shop_name import name_shops
 from app.i18n.messages import Joined, LazyMessage, gettext_noop
 from app.services import Services
@@ -85,7 +92,7 @@ class ChannelParts:
             if present.get(channel, "") == account:
                 continue
             if account:
-                await self._services.accounts.map_channel(channel, account)
+                await assign_channel(self._services, channel, accounts[account])
             else:
                 await self._services.accounts.unmap_channel(staff.installation.id, channel)
             log.info("channel mapped", channel=channel, account=account or None, staff=staff.id)
