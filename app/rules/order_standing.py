@@ -91,10 +91,14 @@ def close_page_not_owed(aggregate: PaymentAggregate, source: TransactionSource, 
 
 
 def close_page(aggregate: PaymentAggregate, reason: CloseReason, now: datetime) -> bool:
-    """Have the worker close a page that must not be paid, if it is open; return True if it must."""
-    payment = aggregate.payment
-    is_open = balance(payment.flow, aggregate.operations).unpaid and not aggregate.create.contradicted
-    if not is_open or payment.is_link_missing:
+    """Have the worker close a page that must not be paid, if it is open; return True if it must.
+
+    A test payment that is at the bank already is followed in the same way, whatever it comes to.
+    """
+    payment, create = aggregate.payment, aggregate.create
+    is_open = balance(payment.flow, aggregate.operations).unpaid and not payment.is_link_missing
+    is_at_bank = reason is CloseReason.LEFT_TEST_PROJECT and create.state is State.PENDING
+    if create.contradicted or not (is_open or is_at_bank):
         return False
     if aggregate.operation_by_key(NOT_OWED_PAGE) is not None:
         return False

@@ -58,7 +58,7 @@ _TEXTS: Mapping[CloseReason, str] = {
         "A newer payment attempt has replaced this one, and the payment page was closed"
     ),
     CloseReason.LEFT_TEST_PROJECT: gettext_noop(
-        "The channel takes real money now, so the payment page of the test project was closed"
+        "The channel takes real money now, so the test payment page was closed"
     ),
 }
 # What versions before the codes have stored. These sentences are data: they never change with the texts above.

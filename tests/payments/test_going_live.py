@@ -67,6 +67,20 @@ async def test_what_is_paid_even_so_is_put_to_staff(
     assert problem.kind is AlertKind.NOT_OWED
 
 
+@pytest.mark.parametrize("outcome", ["success", "failure"])
+async def test_what_was_at_the_bank_is_followed(shop: Shop, live: MerchantAccount, outcome: str) -> None:
+    await begin_on_checkout(shop)
+    await shop.notify(payment(shop.order_id, "pending"))
+    await shop.work()
+    await go_live(shop, live)
+
+    await shop.notify(payment(shop.order_id, outcome))
+    await shop.work()
+
+    assert ("in a test project" in await told(shop)) is (outcome == "success")
+    assert [done.state.final for done in (await shop.aggregate()).operations] == [True, True]
+
+
 async def test_it_is_over_when_it_is_given_back(shop: Shop, live: MerchantAccount) -> None:
     await begin_on_checkout(shop)
     await go_live(shop, live)
