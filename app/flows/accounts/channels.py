@@ -146,7 +146,8 @@ class ProjectMove:
 
 _TO_TEST = gettext_noop(
     "%(channel)s moves from %(before)s, where real money moves, to the test project %(after)s: shoppers' cards are "
-    "no longer charged, and orders count as paid without any money for you."
+    "no longer charged, and orders count as paid without any money for you. Payments that have been started are "
+    "completed with %(before)s."
 )
 _TO_LIVE = gettext_noop(
     "%(channel)s moves from the test project %(before)s to %(after)s, where real money moves: from the next payment "
