@@ -17,12 +17,14 @@ from app.commands.services import with_services
 from app.commands.terminal import AsJson, add_fact, fact_sheet, grid, moment, print_line, show, show_json
 from app.core.notification import StoredNotification
 from app.core.payment import PaymentAggregate
+from app.i18n.translation import ENGLISH, translation
 from app.reports.status import PendingStep, pending_steps, standing
 from app.reports.timeline import Entry, Tone, timeline
 from app.rules.balance import balance
 from app.rules.problems import problem_messages
 from app.rules.split.rules import names_of
 from app.rules.split.standing import is_split
+from app.rules.subscription import Schedule, requested_schedule
 from app.services import Services
 from app.store.tables import MerchantAccount
 
@@ -100,6 +102,7 @@ def _to_json(history: _PaymentHistory, entries: Sequence[Entry], expected: Seque
         "saleor": history.saleor,
         "account_name": history.account.name,
         "authorized": now.authorized,
+        "subscription": _schedule_to_json(requested_schedule(aggregate)),
         "possible": [action.value for action in now.actions],
         "timeline": [
             {
@@ -133,9 +136,27 @@ def _facts(history: _PaymentHistory) -> Table:
     reserved = ((now.authorized, "authorized"),) if now.authorized else ()
     moved = (*reserved, (now.taken, "charged"), (now.returned, "refunded"))
     add_fact(facts, "money", ", ".join(f"{figure_text(amount, now.currency)} {what}" for amount, what in moved))
+    schedule = requested_schedule(aggregate)
+    if schedule is not None:
+        add_fact(facts, "subscription", _schedule_text(schedule))
     possible = ", ".join(action.value.lower() for action in now.actions)
     add_fact(facts, "possible actions", possible or "none")
     return facts
+
+
+def _schedule_to_json(schedule: Schedule | None) -> dict[str, object] | None:
+    if schedule is None:
+        return None
+    days = {"starts_on": schedule.starts_on, "ends_on": schedule.ends_on}
+    stated = {name: None if day is None else day.isoformat() for name, day in days.items()}
+    return {"unit": schedule.unit, "every": schedule.count, **stated}
+
+
+def _schedule_text(schedule: Schedule) -> str:
+    every = f"charged every {translation(ENGLISH).duration(schedule.count, schedule.unit)}, as the storefront asked"
+    first = f", from {schedule.starts_on}" if schedule.starts_on else ""
+    last = f", until {schedule.ends_on}" if schedule.ends_on else ""
+    return every + first + last
 
 
 def _timeline_table(entries: Sequence[Entry]) -> Table:

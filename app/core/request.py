@@ -21,8 +21,8 @@ class RequestDetails:
     ``products`` and ``receipt_delivery`` are for the fiscal receipt; the products of a split payment are in ``split``.
     ``is_full``: a refund takes all of the payment at once. ``is_rest``: staff named no amount, but requested all that
     was possible then. ``chosen_shares``: how much staff take from each sub-merchant; ``line_worth``: what the granted
-    lines of each are worth; by neither, the rules decide. ``closing_sentence``: why a page is closed, as versions
-    before the codes stored it.
+    lines of each are worth; by neither, the rules decide. ``subscription``: the schedule of the one that is begun.
+    ``closing_sentence``: why a page is closed, as versions before the codes stored it.
     """
 
     amount: Decimal | None = None
@@ -31,6 +31,7 @@ class RequestDetails:
     split: tuple[GatewayObject, ...] = ()
     products: tuple[GatewayObject, ...] = ()
     receipt_delivery: str | None = None
+    subscription: GatewayObject | None = None
     comment: str | None = None
     is_full: bool = False
     is_rest: bool = False
@@ -49,6 +50,7 @@ class RequestDetails:
             split=tuple(request.get("split") or ()),
             products=tuple(request.get("products") or ()),
             receipt_delivery=request.get("f_receipt_delivery"),
+            subscription=request.get("init_recurring"),
             comment=request.get("comment"),
             is_full=request.get("whole") is True,
             is_rest=request.get("rest") is True,

@@ -20,6 +20,7 @@ from babel.dates import format_date, format_datetime, format_interval, format_sk
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from babel.numbers import format_compact_decimal, format_decimal, format_percent, get_decimal_symbol
+from babel.units import format_unit
 from markupsafe import Markup, escape
 
 from app.i18n.currencies import has_cents
@@ -50,6 +51,10 @@ class Translation:
     def gettext(self, message: str) -> str:
         """Return the message in this language; unchanged if there is no translation."""
         return self.catalogue.gettext(message)
+
+    def duration(self, count: int, unit: str) -> str:
+        """Format a number of a ``unit``, which is a day, week, month, quarter or year: ``2 months``."""
+        return format_unit(count, f"duration-{unit}", "long", locale=Locale(self.language))
 
     def money(self, amount: Decimal, currency: str | None) -> str:
         """Format an amount with its currency's code, for example ``1,234.50 UAH``. It never breaks over lines."""

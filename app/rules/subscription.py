@@ -6,7 +6,7 @@ are reported to Saleor where it knows the customer: on the transaction of that o
 """
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 
 from app.core.payment import Operation, Payment, PaymentAggregate
 from app.core.text import fit_text
@@ -32,6 +32,30 @@ class Subscription:
             return None
         status = None if recurring.status is None else fit_text(recurring.status, _LONGEST_STATUS)
         return cls(fit_text(recurring.id, _LONGEST_NAME), status)
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """When the gateway was asked to charge a subscription: every so many days, weeks, months, quarters or years."""
+
+    unit: str
+    count: int
+    starts_on: date | None
+    ends_on: date | None
+
+
+def requested_schedule(aggregate: PaymentAggregate) -> Schedule | None:
+    """Return the schedule of the subscription that the storefront has asked for; None: it has asked for none."""
+    plan = aggregate.create.requested.subscription
+    if plan is None:
+        return None
+    first, last = (plan.get(name) for name in ("start_date", "expiry_date"))
+    return Schedule(
+        plan["interval_unit"],
+        plan["interval_count"],
+        date.fromisoformat(first) if first else None,
+        date.fromisoformat(last) if last else None,
+    )
 
 
 def update_subscription(payment: Payment, seen: Subscription | None) -> None:

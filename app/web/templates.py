@@ -42,6 +42,8 @@ class Templates:
         environment.filters["moment"] = _format_moment
         environment.filters["clock"] = _format_clock
         environment.filters["ago"] = translation.ago
+        environment.filters["day"] = translation.day
+        environment.filters["duration"] = translation.duration
         environment.filters["said"] = translation.html
         return environment
 

@@ -176,6 +176,18 @@ async def test_a_script_gets_it_all(shell: Shell, services: Services, account: M
 
 
 @one_database
+async def test_schedule_of_a_subscription_is_shown_as_it_was_requested(
+    shell: Shell, services: Services, account: MerchantAccount
+) -> None:
+    plan = {"interval_unit": "week", "interval_count": 2, "start_date": "2027-01-21"}
+    await store_payment(services, account, [operation(request={"init_recurring": plan})])
+    shown = await shell("payments", "show", ORDER)
+    assert "charged every 2 weeks, as the storefront asked, from 2027-01-21" in " ".join(shown.out.split())
+    stated = {"unit": "week", "every": 2, "starts_on": "2027-01-21", "ends_on": None}
+    assert (await shell("payments", "show", ORDER, "--json")).json["subscription"] == stated
+
+
+@one_database
 async def test_a_payment_is_found_by_each_of_its_names(
     shell: Shell, services: Services, account: MerchantAccount
 ) -> None:

@@ -6,9 +6,9 @@ from integration_base_tests.loopback import json_reply
 from tests.commands.conftest import one_database
 from tests.dashboard.dashboard_app import OTHER_STORE, StaffClient, other_store
 from tests.dashboard.payments.test_payment_page import text
-from tests.payments.fake_gateway import BROKEN, operation
+from tests.payments.fake_gateway import BROKEN, operation, payment
 from tests.payments.fake_saleor import amounts
-from tests.payments.operations.test_subscriptions import CANCELLED, charge, subscribed
+from tests.payments.operations.test_subscriptions import ACTIVE, CANCELLED, charge, subscribed
 from tests.payments.shop import TOTAL
 
 ENDED = "The subscription was cancelled. Nothing more will be charged for it."
@@ -63,3 +63,18 @@ async def test_another_stores_is_not_found(staff_client: StaffClient) -> None:
     answer = await staff_client.http.post(address, headers=headers)
     assert answer.status_code == 404
     assert (await staff_client.shop.aggregate()).payment.recurring_status == "active"
+
+
+async def test_what_the_storefront_asked_for_is_stated(staff_client: StaffClient) -> None:
+    shop = staff_client.shop
+    await shop.services.accounts.change(shop.account.id, subscriptions=True)
+    plan = {"interval": "month", "every": 2, "startsOn": "2027-01-21", "endsOn": "2028-01-21"}
+    await shop.complete_payment(data={"subscription": plan})
+    shop.gateway.book[shop.order_id].clear()
+    await shop.notify(payment(shop.order_id, recurring=ACTIVE))
+    await shop.work()
+
+    address = f"/payments/{shop.order_id}"
+    assert "charged every 2 months, from Jan 21, 2027, until Jan 21, 2028" in text(await staff_client.see(address))
+    in_ukrainian = await staff_client.see(address, **{"Accept-Language": "uk"})
+    assert "списання раз на 2 місяці, з 21 січ. 2027 р., до 21 січ. 2028 р." in text(in_ukrainian)

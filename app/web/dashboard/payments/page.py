@@ -41,6 +41,7 @@ from app.rules.problems import needs_decision, open_problems, problem_messages
 from app.rules.split.overview import SubMerchantStanding, overview
 from app.rules.split.rules import names_of
 from app.rules.split.standing import chosen_shares, is_split, standing_of
+from app.rules.subscription import Schedule, requested_schedule
 from app.services import Services
 from app.store.aggregates import ByOrder, account_of
 from app.store.payouts import PayoutRecord, payout_of, payouts_for
@@ -126,6 +127,11 @@ class PaymentPage:
     def returned(self) -> Decimal:
         """The amount of a payout that has come back."""
         return returned_of_payout(self.aggregate.operations)
+
+    @property
+    def schedule(self) -> Schedule | None:
+        """The schedule of the subscription that the storefront has asked for."""
+        return requested_schedule(self.aggregate)
 
     @property
     def keeps_rest(self) -> bool:
@@ -284,6 +290,7 @@ class PaymentRenderer:
             "asked": looked_up,
             "stamp": page.stamp,
             "keeps_rest": page.keeps_rest,
+            "schedule": page.schedule,
             "returned": page.returned,
             **vars(page),
         }
