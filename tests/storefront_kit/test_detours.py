@@ -105,6 +105,32 @@ async def test_outcome_is_waited_for_while_there_is_no_network(visit: Visit) -> 
     await visit.wait_for_state("paid")
 
 
+async def test_browser_that_is_wrongly_offline_asks_for_the_outcome_all_the_same(visit: Visit) -> None:
+    """Some Linux machines and virtual ones say so for ever."""
+    await visit.page.add_init_script('Object.defineProperty(navigator, "onLine", { value: false });')
+    visit.saleor.set_answers(PROCESS, session("CHARGE_ACTION_REQUIRED"), PAID)
+    await visit.open(transactionId=TRANSACTION, state="waiting")
+    await visit.stop_clock()
+    await visit.pass_seconds(40)
+    await visit.wait_for_state("paid")
+
+
+async def test_questions_asked_without_a_network_do_not_count_as_missed(visit: Visit) -> None:
+    visit.saleor.set_answers(PROCESS, session("CHARGE_ACTION_REQUIRED"))
+    await visit.open(transactionId=TRANSACTION, state="waiting")
+    await visit.stop_clock()
+    failed: list[str] = []
+    visit.page.on("requestfailed", lambda request: failed.append(request.url))
+    await visit.page.context.set_offline(True)
+    await visit.pass_seconds(250)
+    assert 6 < len(failed) < 12
+    await visit.wait_for_state("waiting")
+    assert await events_of(visit.page, "error") == []
+    visit.saleor.set_answers(PROCESS, PAID)
+    await visit.page.context.set_offline(False)
+    await visit.wait_for_state("paid")
+
+
 async def test_transaction_that_is_gone_while_it_is_waited_for_leaves_the_button(visit: Visit) -> None:
     visit.saleor.set_answers(PROCESS, session("CHARGE_ACTION_REQUIRED"), refused_by_saleor("NOT_FOUND"))
     await visit.open(transactionId=TRANSACTION, state="waiting")

@@ -48,6 +48,7 @@ const REQUIRED = ATTRIBUTES.slice(0, 3);
 const ANSWER_WITHIN = 45_000;
 const FIRST_PAUSE = 3_000;
 const LONGEST_PAUSE = 15_000;
+const OFFLINE_PAUSE = 30_000;
 const PATIENCE = { back: 12_000, waiting: 180_000, phone: 3_600_000 };
 const MISSES_ALLOWED = 4; // a network may hiccup
 const LEAVES_WITHIN = 10_000; // a slow network, until the payment page answers
@@ -298,10 +299,11 @@ const happens = (isSo, target, event, signal) =>
     if (isSo) return resolve();
     target.addEventListener(event, resolve, { once: true, signal });
   });
-// Nobody waits on a page out of sight, and without a network nothing is found out.
+// Nobody waits on a page out of sight, and without a network nothing is found out. But some browsers say for ever that
+// there is none.
 const inReach = async (signal) => {
   await happens(!document.hidden, document, "visibilitychange", signal);
-  await happens(navigator.onLine, window, "online", signal);
+  if (!navigator.onLine) await Promise.race([happens(false, window, "online", signal), sleep(OFFLINE_PAUSE, signal)]);
 };
 
 // One attempt to pay for each checkout: the key that its requests share, and its transaction once there is one. Kept in
@@ -871,6 +873,19 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
     return { is: NO_TRANSACTION.has(code) ? "missing" : "waiting", transactionId, code };
   }
 
+  /** Ask once it can be answered; where that fails as the browser has said, it is neither a miss nor the end of waiting. */
+  async #processInReach() {
+    const { signal } = this.#turn;
+    for (;;) {
+      await inReach(signal);
+      try {
+        return await this.#process();
+      } catch (error) {
+        if (signal.aborted || navigator.onLine) throw error;
+      }
+    }
+  }
+
   async #look(patience) {
     this.#show("waiting", "waiting");
     const now = await this.#process();
@@ -891,8 +906,7 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
   async #stay() {
     const { signal } = this.#turn;
     await sleep(LEAVES_WITHIN, signal);
-    await inReach(signal);
-    const now = await this.#process();
+    const now = await this.#processInReach();
     if (now.is !== "open") return this.#conclude(now);
     this.#ready(now);
     this.#free(); // whoever has not paid there goes there again
@@ -921,10 +935,9 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
     let misses = 0;
     for (let pause = FIRST_PAUSE, waited = 0; waited < patience; pause = Math.min(pause * 1.3, LONGEST_PAUSE)) {
       await sleep(pause, signal);
-      await inReach(signal);
       waited += pause;
       try {
-        now = await this.#process();
+        now = await this.#processInReach();
         misses = 0;
       } catch (error) {
         if (signal.aborted || ++misses > MISSES_ALLOWED) throw error;
