@@ -232,22 +232,38 @@ def _unknown_message(error: GatewayError) -> str:
     return f"{_UNREADABLE} (“{error.said}”)" if error.said else _UNREADABLE
 
 
-def _staff_message(error: GatewayError) -> str:
-    code = f" [{error.code}]" if error.code else ""
+def message_of_passing(error: GatewayError) -> str | None:
+    """Return the message for staff of an error that passes by itself: nothing was done; None: it is another error."""
     match error:
         case NotSentError():
             return _NOT_REACHED
+        case RateLimitedError():
+            return _BUSY_FOR_LONGER if is_busy_for_longer(error) else _BUSY
+        case _:
+            return None
+
+
+def reason_of(error: GatewayError) -> str:
+    """Return why the gateway refuses, in its own words, with those about single fields."""
+    reason = error.message.rstrip(".")
+    violations = error.violations if isinstance(error, RefusedError) else ()
+    if not violations:
+        return reason
+    fields = "; ".join(f"{violation.field}: {violation.text}" for violation in violations)
+    return f"{reason} ({fields})"
+
+
+def _staff_message(error: GatewayError) -> str:
+    code = f" [{error.code}]" if error.code else ""
+    passing = message_of_passing(error)
+    if passing is not None:
+        return f"{passing}{code}"
+    match error:
         case KeysNotOpenedError():
             return KEYS_NOT_OPENED
         case RefundedElsewhereError():
             return error.message
         case BadCredentialsError():
             return f"{_KEYS_REFUSED}{code}"
-        case RateLimitedError():
-            return f"{_BUSY_FOR_LONGER if is_busy_for_longer(error) else _BUSY}{code}"
-        case RefusedError(violations=violations) if violations:
-            fields = "; ".join(f"{violation.field}: {violation.text}" for violation in violations)
-            reason = f"{error.message.rstrip('.')} ({fields})"
         case _:
-            reason = error.message.rstrip(".")
-    return f"The gateway refused the request: {reason}. {_NOTHING_HAPPENED}{code}"
+            return f"The gateway refused the request: {reason_of(error)}. {_NOTHING_HAPPENED}{code}"

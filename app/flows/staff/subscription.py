@@ -6,21 +6,35 @@ It moves no money and is idempotent, so it needs no intent and may be retried (l
 import structlog
 
 from app.core.payment import PaymentAggregate, row_id_of
+from app.core.text import fit_text
 from app.flows.look_up import gateway_client
 from app.flows.on_demand import look_up_now
-from app.i18n.messages import LazyMessage
-from app.rules.call_errors import KEYS_NOT_OPENED, KeysNotOpenedError
+from app.i18n.messages import LazyMessage, Verbatim, gettext_noop
+from app.rules.call_errors import KEYS_NOT_OPENED, KeysNotOpenedError, message_of_passing, reason_of
 from app.rules.decisions.subscription_end import SubscriptionCancelled
 from app.rules.refusal import RefusalCode, RefusalError
 from app.rules.subscription import CANCELED, Subscription, has_running_subscription
 from app.services import Services
 from app.store.aggregates import ById, ByOrder, account_of
-from gateway_client.errors import GatewayError
+from gateway_client.errors import GatewayError, RefusedError
 
 log = structlog.get_logger(__name__)
 
+_LONGEST_STATUS = 40
+
 _NO_SUBSCRIPTION = LazyMessage("This payment has started no subscription that could be cancelled.")
-_OUTCOME_UNKNOWN = LazyMessage("The gateway did not say whether it cancelled the subscription. Try again in a minute.")
+_REFUSED = gettext_noop(
+    "The gateway refused to cancel the subscription: “%(reason)s”. It is still running: cancel it in the merchant "
+    "portal."
+)
+_STILL_RUNNING = gettext_noop(
+    "The gateway now reports the status “%(status)s” for the subscription, not that it is cancelled. Try again in a "
+    "minute, or cancel it in the merchant portal."
+)
+_OUTCOME_UNKNOWN = gettext_noop("The gateway did not say whether it cancelled the subscription. Try again in a minute.")
+_UNREADABLE = gettext_noop(
+    "The gateway did not say whether it cancelled the subscription, but responded: “%(said)s”. Try again in a minute."
+)
 
 
 async def cancel_subscription(
@@ -59,7 +73,19 @@ async def _cancel_at_gateway(services: Services, aggregate: PaymentAggregate, re
         now = await services.payments.find(ById(row_id_of(aggregate.payment)))
         if now is not None and not has_running_subscription(now.payment):
             return CANCELED
-        raise RefusalError(RefusalCode.NOT_POSSIBLE, _OUTCOME_UNKNOWN) from error
+        raise RefusalError(RefusalCode.NOT_POSSIBLE, _why_not(error)) from error
     if answer.recurring_status != CANCELED:
-        raise RefusalError(RefusalCode.NOT_POSSIBLE, _OUTCOME_UNKNOWN)
+        reported = LazyMessage(_STILL_RUNNING, status=Verbatim(fit_text(answer.recurring_status, _LONGEST_STATUS)))
+        raise RefusalError(RefusalCode.NOT_POSSIBLE, reported)
     return CANCELED
+
+
+def _why_not(error: GatewayError) -> LazyMessage:
+    """Return the message for staff of a cancellation that failed, or may have."""
+    passing = message_of_passing(error)
+    if passing is not None:
+        return LazyMessage(passing)
+    if isinstance(error, RefusedError):
+        code = f" [{error.code}]" if error.code else ""
+        return LazyMessage(_REFUSED, reason=Verbatim(reason_of(error) + code))
+    return LazyMessage(_UNREADABLE, said=Verbatim(error.said)) if error.said else LazyMessage(_OUTCOME_UNKNOWN)

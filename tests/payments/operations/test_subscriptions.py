@@ -1,5 +1,6 @@
 """A payment has started a subscription: what it charges later is known, told, and can be given back."""
 
+import re
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -14,8 +15,8 @@ from app.rules.balance import balance
 from app.rules.problems import problem_text
 from app.rules.refusal import RefusalError
 from integration_base import exact_json
-from integration_base_tests.loopback import json_reply
-from tests.payments.fake_gateway import BROKEN, operation, payment
+from integration_base_tests.loopback import Reply, json_reply
+from tests.payments.fake_gateway import BROKEN, operation, payment, refusal_reply
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import CUSTOMER, TOTAL, Shop
 
@@ -232,6 +233,26 @@ async def test_a_cancellation_whose_answer_is_lost_is_found_by_a_look(shop: Shop
     shop.gateway.will_answer(BROKEN)
     ended = await cancel_subscription(shop.services, shop.order_id, "olena")
     assert ended.payment.recurring_status == "canceled"
+
+
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        (refusal_reply("Operation is not possible", "P-4150"), "refused to cancel .*Operation is not possible.*P-4150"),
+        (refusal_reply("bad signature", "S-401", 401), "refused to cancel .*bad signature"),
+        (refusal_reply("slow down", "P-429", 429), "The gateway is busy"),
+        (json_reply({"recurring_status": "active"}), "“active”"),
+        (Reply(403, b"Blocked by the firewall"), "did not say whether .*Blocked by the firewall"),
+    ],
+    ids=["refused", "keys refused", "busy", "still active", "a proxy"],
+)
+async def test_staff_read_why_a_subscription_is_not_cancelled(shop: Shop, reply: Reply, words: str) -> None:
+    await subscribed(shop)
+    shop.gateway.will_answer(reply)
+    with pytest.raises(RefusalError) as refused:
+        await cancel_subscription(shop.services, shop.order_id, "olena")
+    assert re.search(words, str(refused.value.message))
+    assert (await shop.aggregate()).payment.recurring_status != "canceled"
 
 
 async def test_what_has_begun_no_subscription_has_none_to_cancel(shop: Shop) -> None:
