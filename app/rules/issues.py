@@ -41,6 +41,7 @@ class IssueCode(StrEnum):
     MADE_AFTER_ALL = "made_after_all"
     CHARGED_AFTER_END = "charged_after_end"
     SECOND_PAYMENT = "second_payment"
+    SECOND_AUTHORIZATION = "second_authorization"
     SECOND_PAYOUT = "second_payout"
     UNEXPLAINED_MONEY = "unexplained_money"
     UNEXPLAINED_STATUS = "unexplained_status"
@@ -220,6 +221,10 @@ _TEXTS: Mapping[IssueCode, str] = {
     IssueCode.SECOND_PAYMENT: gettext_noop(
         "The gateway reports a second successful payment of this order, over %(sum)s: compare this payment with "
         "the merchant portal, and refund one of them there."
+    ),
+    IssueCode.SECOND_AUTHORIZATION: gettext_noop(
+        "The gateway reports a second successful authorization of this order, over %(sum)s: compare this payment with "
+        "the merchant portal, and cancel there the authorization that is not needed, or refund it if it was charged."
     ),
     IssueCode.SECOND_PAYOUT: gettext_noop(
         "The gateway reports a second successful payout of this order, over %(sum)s: it was probably paid out twice. "

@@ -4,6 +4,7 @@ Synchronous responses, notifications, the poller and the settler all go through 
 means two things. Pure: no database, no clock, no network.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import ROUND_UP, Decimal
 
@@ -205,8 +206,7 @@ def _transition_for_staff(known: Expectation, seen: Observation) -> Transition |
     if not known.state is seen.state is State.SUCCESS:
         return None
     if _is_second_payment(known, seen):
-        code = IssueCode.SECOND_PAYOUT if known.flow is Flow.PAYOUT else IssueCode.SECOND_PAYMENT
-        return Transition(problem=Issue(code, sum=Money(seen.amount, seen.currency)))
+        return Transition(problem=Issue(_SECOND_PAYMENTS[known.flow], sum=Money(seen.amount, seen.currency)))
     paid_otherwise = _other_amount_paid(known, seen)
     return None if paid_otherwise is None else Transition(problem=paid_otherwise)
 
@@ -217,6 +217,13 @@ def _other_amount_paid(known: Expectation, seen: Observation) -> Issue | None:
         return None
     ours, said = Money(known.amount, known.currency), Money(seen.paid, known.currency)
     return Issue(IssueCode.RECORDED_AMOUNT, what=known.kind, said=said, ours=ours)
+
+
+_SECOND_PAYMENTS: Mapping[Flow, IssueCode] = {
+    Flow.CHARGE: IssueCode.SECOND_PAYMENT,
+    Flow.AUTHORIZATION: IssueCode.SECOND_AUTHORIZATION,
+    Flow.PAYOUT: IssueCode.SECOND_PAYOUT,
+}
 
 
 def _is_second_payment(known: Expectation, seen: Observation) -> bool:

@@ -22,7 +22,8 @@ def is_stored(issue: Issue, stored: Mapping[str, Any]) -> bool:
     """Return True when ``stored`` is this issue; a version without codes has stored it as a sentence with values."""
     known = issue_from_json(stored)
     if known is not None:
-        return known == issue
+        former = _FORMER_CODES.get(issue.code)
+        return known == issue or (former is not None and known == Issue(former, **issue.facts))
     values = {name: value for name, value in stored["values"].items() if not _is_sentence(value)}
     facts = issue.to_json()["facts"]
     return _EARLIER.get(stored["message"]) is issue.code and all(
@@ -33,6 +34,9 @@ def is_stored(issue: Issue, stored: Mapping[str, Any]) -> bool:
 def _is_sentence(value: object) -> bool:
     return isinstance(value, Mapping) and "message" in value
 
+
+# The code under which earlier versions have stored what has a code of its own now.
+_FORMER_CODES: Mapping[IssueCode, IssueCode] = {IssueCode.SECOND_AUTHORIZATION: IssueCode.SECOND_PAYMENT}
 
 # What versions before the codes have stored of mismatches. These sentences are data: they never change with the texts.
 _EARLIER: Mapping[object, IssueCode] = {

@@ -429,3 +429,22 @@ async def test_a_refund_of_the_second_payment_of_an_order_leaves_the_first_alone
     await shop.pass_time(minutes=5)
     assert shop.amounts == amounts(charged=TOTAL)
     assert "something that the app does not know (second)" in (problem_text((await shop.aggregate()).payment) or "")
+
+
+@pytest.mark.law(12)
+@pytest.mark.parametrize(
+    ("flow", "method", "advice"),
+    [
+        ("CHARGE", "purchase", "refund one of them there"),
+        ("AUTHORIZATION", "auth", "cancel there the authorization that is not needed"),
+    ],
+)
+async def test_staff_are_told_of_a_second_payment_what_to_do_with_a_charge_or_a_hold(
+    shop: Shop, flow: str, method: str, advice: str
+) -> None:
+    await shop.complete_payment(flow=flow)
+    await shop.notify(payment(shop.order_id, payment_id="second", method=method))
+    await shop.work()
+    told = problem_text((await shop.aggregate()).payment) or ""
+    assert advice in told
+    assert ("refund one of them" in told) is (flow == "CHARGE")

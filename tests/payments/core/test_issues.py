@@ -149,6 +149,19 @@ def test_what_staff_have_judged_under_an_earlier_version_stays_judged(sentence: 
     assert len(open_problems(payment)) == 1
 
 
+def test_second_authorization_that_staff_have_judged_as_a_second_payment_stays_judged() -> None:
+    """Earlier versions stored it under the code of a second payment."""
+    before, issue = Issue(IssueCode.SECOND_PAYMENT, sum=HUNDRED), Issue(IssueCode.SECOND_AUTHORIZATION, sum=HUNDRED)
+    payment = an_aggregate(Flow.AUTHORIZATION, State.SUCCESS).payment
+    add_problem(payment, cause_of_mismatch(before, 1, "x"), before, NOON)
+    acknowledge(payment, NOON)
+    add_problem(payment, cause_of_mismatch(issue, 1, "x"), issue, NOON)
+    assert open_problems(payment) == []
+    other = Issue(IssueCode.SECOND_AUTHORIZATION, sum=NINETY)
+    add_problem(payment, cause_of_mismatch(other, 1, "x"), other, NOON)
+    assert len(open_problems(payment)) == 1
+
+
 def test_another_mismatch_than_staff_have_judged_is_raised_although_its_facts_are_the_same() -> None:
     payment = raised_before(LazyMessage("The gateway reports another order (%(order)s).", order="o"))
     acknowledge(payment, NOON)

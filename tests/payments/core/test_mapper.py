@@ -366,9 +366,15 @@ def test_what_others_did_without_an_amount_is_not_compared_with_one() -> None:
 
 
 @pytest.mark.law(12)
-@pytest.mark.parametrize("flow", [Flow.CHARGE, Flow.PAYOUT])
-def test_second_payment_is_one_whose_first_has_a_name(flow: Flow) -> None:
-    code = IssueCode.SECOND_PAYOUT if flow is Flow.PAYOUT else IssueCode.SECOND_PAYMENT
+@pytest.mark.parametrize(
+    ("flow", "code"),
+    [
+        (Flow.CHARGE, IssueCode.SECOND_PAYMENT),
+        (Flow.AUTHORIZATION, IssueCode.SECOND_AUTHORIZATION),
+        (Flow.PAYOUT, IssueCode.SECOND_PAYOUT),
+    ],
+)
+def test_second_payment_is_one_whose_first_has_a_name(flow: Flow, code: IssueCode) -> None:
     for first, problem in ((None, None), ("another", code), ("the-payment", None)):
         known = known_operation(Kind.CREATE, State.SUCCESS, flow, gateway_id=first)
         assert problem_of(compute_transition(known, observation(Kind.CREATE, State.SUCCESS))) is problem
