@@ -23,6 +23,9 @@ class Kind(StrEnum):
     RECURRING = "recurring"  # a later charge, by the gateway, of the subscription that the payment started
 
 
+SUBSCRIPTION_CANCELED = "canceled"
+"""The status of a subscription, in the gateway's words, that charges nothing any more."""
+
 GIVES_A_PAYOUT_BACK = frozenset({Kind.REFUND, Kind.VOID, Kind.DISPUTE})
 """What brings money back that was paid out: the interface shows none of these for a payout, so each is possible."""
 

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from app.core.payment import Operation, Payment, PaymentAggregate, row_id_of
+from app.core.payment import Operation, Payment, PaymentAggregate
 from app.rules.details import Details
 from app.rules.subscription import has_running_subscription
 from app.services import Services
@@ -44,13 +44,11 @@ async def customer_ids_of(services: Services, installation_id: int, email: str) 
 async def erase_payments_by_email(services: Services, installation_id: int, email: str) -> tuple[int, int]:
     """Erase the shopper's data from a store's finished payments with that address; records of money moved stay.
 
-    Return how many payments were erased, and how many are unchanged because they are not finished. One with a running
-    subscription is not: nobody would find it by the address any more, and the card is charged on.
+    Return how many payments were erased, and how many are unchanged because they are not finished.
     """
     digests = services.emails.digests_to_search([installation_id], email)
-    running = [row_id_of(payment) async for payment in running_subscriptions_of(services, installation_id, email)]
     async with services.database.transaction() as session:
-        return await erase_payments_of_shopper(session, installation_id, digests, services.now(), unfinished=running)
+        return await erase_payments_of_shopper(session, installation_id, digests, services.now())
 
 
 async def running_subscriptions_of(services: Services, installation_id: int, email: str) -> AsyncIterator[Payment]:

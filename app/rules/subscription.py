@@ -10,12 +10,12 @@ from datetime import date, datetime
 
 from app.core.payment import Operation, Payment, PaymentAggregate
 from app.core.text import fit_text
-from app.core.vocabulary import Kind, State
+from app.core.vocabulary import SUBSCRIPTION_CANCELED, Kind, State
 from gateway_client.models.records import Recurring
 
-CANCELED = "canceled"
 _LONGEST_NAME, _LONGEST_STATUS = 100, 40  # of the columns of ``Payment``
-_ORDER = ("init", "active", CANCELED)  # of a subscription's statuses, as far as they are known (gateway facts, 6)
+# The order of a subscription's statuses, as far as they are known (gateway facts, 6).
+_ORDER = ("init", "active", SUBSCRIPTION_CANCELED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def update_subscription(payment: Payment, seen: Subscription | None) -> None:
 
 def has_running_subscription(payment: Payment) -> bool:
     """Return True when the payment has begun a subscription that is not cancelled."""
-    return payment.recurring_id is not None and payment.recurring_status != CANCELED
+    return payment.recurring_id is not None and payment.recurring_status != SUBSCRIPTION_CANCELED
 
 
 def is_later_charge(

@@ -18,7 +18,7 @@ from sqlalchemy import ColumnElement, and_, exists, func, null, select, tuple_, 
 from sqlmodel import col
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from app.core.vocabulary import EventState, Flow, State
+from app.core.vocabulary import SUBSCRIPTION_CANCELED, EventState, Flow, State
 from app.store.job_queue import JobQueue
 from app.store.tables import Installation, MerchantAccount, Notification, Operation, Payment, SaleorEvent
 
@@ -95,17 +95,16 @@ async def erase_payments(
 
 
 async def erase_payments_of_shopper(
-    session: AsyncSession, installation_id: int, digests: Collection[str], now: datetime, *, unfinished: Collection[int]
+    session: AsyncSession, installation_id: int, digests: Collection[str], now: datetime
 ) -> tuple[int, int]:
     """Erase the shopper data of the finished payments found by these digests; return how many, and how many remain.
 
-    Unfinished payments remain: something of them is open, a person must look at them, or they are among ``unfinished``.
+    Unfinished payments remain: something of them is open, or a person must look at them.
     """
     theirs = (col(Payment.installation_id) == installation_id, col(Payment.email_digest).in_(digests))
     query: Any = select(col(Payment.id)).where(*theirs, *_closed_conditions(installation_id))
     ids = (await session.exec(query.order_by(col(Payment.id)).with_for_update())).scalars().all()
-    finished = [payment_id for payment_id in ids if payment_id not in unfinished]
-    erased = await _erase(session, await _inactive_ids(session, finished), now)
+    erased = await _erase(session, await _inactive_ids(session, ids), now)
     left: Any = select(func.count()).select_from(Payment).where(*theirs)
     return erased, int((await session.exec(left)).scalar_one())
 
@@ -146,13 +145,19 @@ async def schedule_erasure(session: AsyncSession, installation_id: int, at: date
 
 
 def _closed_conditions(installation_id: int) -> tuple[ColumnElement[bool], ...]:
-    """Return the conditions on the payment row for erasing it. Payouts are excluded: their recipients stay known."""
+    """Return the conditions on the payment row for erasing it. Payouts are excluded: their recipients stay known.
+
+    So are payments whose subscription is not cancelled: nobody would find them by the shopper's address any more, and
+    the card is charged on.
+    """
+    has_subscription_ended = col(Payment.recurring_status) == SUBSCRIPTION_CANCELED
     return (
         col(Payment.erased_at).is_(None),
         col(Payment.installation_id) == installation_id,
         col(Payment.flow) != Flow.PAYOUT,
         col(Payment.problem_since).is_(None),  # acknowledged problems do not prevent erasure
         col(Payment.attempts_due_at).is_(None),
+        col(Payment.recurring_id).is_(None) | has_subscription_ended,
     )
 
 

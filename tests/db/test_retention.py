@@ -122,6 +122,8 @@ async def test_a_repeat_of_a_notification_whose_content_has_gone_is_still_known(
         (Operation, {"updated_at": MUCH_LATER - INACTIVE_PERIOD}),
         (SaleorEvent, {"state": EventState.WAITING}),
         (Notification, {"next_attempt_at": NOON}),
+        (Payment, {"recurring_id": "rec-1", "recurring_status": "active"}),
+        (Payment, {"recurring_id": "rec-1", "recurring_status": None}),
     ],
     ids=lambda value: str(value) if isinstance(value, dict) else value.__name__,
 )
@@ -135,6 +137,23 @@ async def test_nothing_of_what_is_open_goes(
             setattr(await session.get_one(what, 1), name, value)
     assert await erase(database, account) == 1
     assert await read_raw(database, "SELECT id FROM payment WHERE erased_at IS NOT NULL") == [(2,)]
+
+
+async def test_data_of_a_payment_goes_once_its_subscription_is_cancelled(
+    database: Database, vault: Vault, account: MerchantAccount
+) -> None:
+    """Until then it is charged, once a year perhaps, and only by the address its payer finds it, to end it."""
+    await paid(database, vault, account, 1, recurring_id="rec-1", recurring_status="active")
+    async with database.transaction() as session:
+        assert (await count_outdated(session, outdated(account)))[0] == 0
+    assert await erase(database, account) == 0
+    async with database.transaction() as session:
+        kept = await session.get_one(Payment, 1)
+        assert (kept.email_digest, kept.erased_at) == ("digest1", None)
+        kept.recurring_status = "canceled"
+    async with database.transaction() as session:
+        assert (await count_outdated(session, outdated(account)))[0] == 1
+    assert await erase(database, account) == 1
 
 
 async def test_what_saleor_has_refused_keeps_its_words(

@@ -7,13 +7,14 @@ import structlog
 
 from app.core.payment import PaymentAggregate, row_id_of
 from app.core.text import fit_text
+from app.core.vocabulary import SUBSCRIPTION_CANCELED
 from app.flows.look_up import gateway_client
 from app.flows.on_demand import look_up_now
 from app.i18n.messages import LazyMessage, Verbatim, gettext_noop
 from app.rules.call_errors import KEYS_NOT_OPENED, KeysNotOpenedError, message_of_passing, reason_of
 from app.rules.decisions.subscription_end import SubscriptionCancelled
 from app.rules.refusal import RefusalCode, RefusalError
-from app.rules.subscription import CANCELED, Subscription, has_running_subscription
+from app.rules.subscription import Subscription, has_running_subscription
 from app.services import Services
 from app.store.aggregates import ById, ByOrder, account_of
 from gateway_client.errors import GatewayError, RefusedError
@@ -72,12 +73,12 @@ async def _cancel_at_gateway(services: Services, aggregate: PaymentAggregate, re
         await look_up_now(services, aggregate.payment.order_id)
         now = await services.payments.find(ById(row_id_of(aggregate.payment)))
         if now is not None and not has_running_subscription(now.payment):
-            return CANCELED
+            return SUBSCRIPTION_CANCELED
         raise RefusalError(RefusalCode.NOT_POSSIBLE, _why_not(error)) from error
-    if answer.recurring_status != CANCELED:
+    if answer.recurring_status != SUBSCRIPTION_CANCELED:
         reported = LazyMessage(_STILL_RUNNING, status=Verbatim(fit_text(answer.recurring_status, _LONGEST_STATUS)))
         raise RefusalError(RefusalCode.NOT_POSSIBLE, reported)
-    return CANCELED
+    return SUBSCRIPTION_CANCELED
 
 
 def _why_not(error: GatewayError) -> LazyMessage:
