@@ -36,6 +36,7 @@ from gateway_client.models import Attribute, Method, Sector
 from gateway_client.models.details import RecurringPlan
 from gateway_client.models.payments import HostedPayment, Payment
 from integration_base.amounts import CENT
+from integration_base.typed_text import typed_email
 from saleor_app_sdk.events import SessionEvent, TransactionInitializeSession, TransactionProcessSession
 from saleor_app_sdk.source import Order, Source
 
@@ -237,7 +238,7 @@ def _shopper_of(customer: Customer, source: Source) -> Shopper:
         first_name=one_line(customer.first_name or source.first_name),
         last_name=one_line(customer.last_name or source.last_name),
         patronymic=one_line(customer.patronymic or "") or None,
-        email=customer.email or source.email.strip(),
+        email=customer.email or typed_email(source.email),
         phone=customer.phone or source.phone,
         country=customer.country or parse_country(source.country_code),
         birthday=customer.birthday,

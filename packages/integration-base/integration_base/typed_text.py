@@ -5,6 +5,8 @@ from unicodedata import category, decimal, east_asian_width, normalize
 _UNSEEN = frozenset({"Cc", "Cf"})  # control characters; marks of direction, characters without width
 _VARIATIONS = frozenset(map(chr, range(0xFE00, 0xFE10)))  # what PDF readers put behind a character
 _SIGNS = str.maketrans({"\u2212": "-", "\u066b": ".", "\u066c": ","})  # minus, Arabic separators
+_AROUND_ADDRESSES = " .,;<>\u060c\u061b\u3001"  # with the Arabic comma and semicolon, and the ideographic comma
+_LINK = "mailto:"
 _FULL_STOP = str.maketrans("\u3002", ".")  # as browsers take it for the dot of a domain
 
 
@@ -34,8 +36,13 @@ def typed_number(text: str) -> str:
 
 
 def typed_email(text: str) -> str:
-    """Return an e-mail address that was typed or pasted, with the signs of a Japanese keyboard in their usual width."""
-    return _narrow(visible_text(text)).translate(_FULL_STOP)
+    """Return an e-mail address that was typed or pasted, with the signs of a Japanese keyboard in their usual width.
+
+    What stands around it where it is copied from (a list, a sentence, a link) is none of it, nor does an address begin
+    or end so.
+    """
+    address = _narrow(visible_text(text)).translate(_FULL_STOP).strip(_AROUND_ADDRESSES)
+    return address[len(_LINK) :].strip(_AROUND_ADDRESSES) if address.lower().startswith(_LINK) else address
 
 
 def _narrow(text: str) -> str:

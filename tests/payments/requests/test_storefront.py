@@ -23,6 +23,7 @@ from app.rules.requests.storefront import (
     storefront_path,
 )
 from tests.payments.requests.test_payment import planned
+from tests.payments.shop import source_object
 
 PAN = "4242424242424242"
 anything = st.recursive(
@@ -235,6 +236,17 @@ def test_a_phone_number_may_be_typed_on_any_keyboard(typed: str) -> None:
 def test_an_email_address_may_be_typed_in_wide_letters(typed: str) -> None:
     """Japanese keyboards write them until they are switched, and the gateway would refuse or never reach them."""
     assert parse_data({"customer": {"email": typed}}).customer.email == "a@b.com"
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [" a@b.com\t", "a@b.com,", "a@b.com ;", "a@b.com.", "<a@b.com>,", "Mailto:a@b.com", "ａ＠ｂ．com，", "a@b.com、"],
+)
+def test_what_stands_around_an_email_address_is_none_of_it(typed: str) -> None:
+    """It is pasted with the address, or slips in: the gateway would refuse it, or send the receipt to nobody."""
+    assert parse_data({"customer": {"email": typed}}).customer.email == "a@b.com"
+    planned_email = planned(sourceObject=source_object(email=typed)).request.customer_email
+    assert planned_email == "a@b.com"
 
 
 @pytest.mark.parametrize("typed", ["ґанна@пошта.укр", "ﬁ@b.com", "o´neil@b.com", "a²@b.com"])

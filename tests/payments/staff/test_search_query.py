@@ -98,6 +98,7 @@ def test_each_amount_can_be_typed_plainly(amount: Decimal, point: str) -> None:
 
 def test_an_address_in_wide_letters_is_searched_for_as_it_was_sent() -> None:
     assert parse_query("ａ＠ｂ．com") == ByEmail("a@b.com")
+    assert parse_query("<a@b.com>,") == ByEmail("a@b.com")
 
 
 @pytest.mark.threat("injection")
