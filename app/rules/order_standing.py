@@ -7,7 +7,7 @@ A page on which nothing is owed any more is closed like one that was replaced (1
 is owed, or for a checkout that nobody completes, or if an order relies on a payment that has failed, staff are told
 what to do. Money that arrives raises such a problem, and an order that does not follow; what staff do to an order that
 is paid already is their own decision. Once they have been told, they are told what is true now, until money and order
-agree.
+agree. What arrives after they have looked, for an order that has ended, they are shown again.
 """
 
 from dataclasses import replace
@@ -37,6 +37,7 @@ from app.rules.problems import (
     has_unended_problem,
     open_problems,
     restate,
+    restate_unowed_money,
 )
 from app.rules.references import reference_of_note
 from saleor_app_sdk.responses import EventType
@@ -211,9 +212,12 @@ def _flag_unowed_money(aggregate: PaymentAggregate, source: TransactionSource, h
 
 
 def _raise_unowed(aggregate: PaymentAggregate, reason: Unowed, owed: Decimal, issue: Issue, now: datetime) -> None:
-    """Show staff money that is not owed; of what they know of, the sum that is true now."""
-    known = find_unowed_money(aggregate.payment, reason)
-    _raise_or_restate(aggregate, known, issue, now, cause=cause_of_unowed_money(reason, owed))
+    """Show staff money that is not owed; of what they know of, the sum that is true now, and again where it grew."""
+    known, cause = find_unowed_money(aggregate.payment, reason), cause_of_unowed_money(reason, owed)
+    if known is None:
+        raise_problem(aggregate, issue, now, cause=cause)
+    else:
+        restate_unowed_money(aggregate.payment, known, issue, now, cause)
 
 
 def _raise_or_restate(

@@ -291,8 +291,29 @@ def clear_returned_money(payment: Payment, held: Decimal, now: datetime, *, late
             returned.append(problem)
         elif issue is not None:
             name = next(name for name, fact in issue.facts.items() if isinstance(fact, Money))
-            restate(problem, Issue(issue.code, **{**issue.facts, name: Money(rest, payment.currency)}))
+            restated = Issue(issue.code, **{**issue.facts, name: Money(rest, payment.currency)})
+            restate_unowed_money(payment, problem, restated, now)
     _end_problems(payment, returned, now)
+
+
+def restate_unowed_money(
+    payment: Payment, problem: Problem, issue: Issue, now: datetime, cause: Cause | None = None
+) -> None:
+    """State how much is not owed now. If that is more than staff have acknowledged, they are shown it again.
+
+    Of an order that has ended, more is only what arrived since, such as a later charge of its subscription. What is
+    paid beyond a total, staff change themselves.
+    """
+    known = issue_from_json(problem.message)
+    has_grown = known is not None and _sum_of(issue) > _sum_of(known)
+    restate(problem, issue, cause)
+    if has_grown and problem.acknowledged_at is not None and not _is_unowed(problem, Unowed.OVERPAID):
+        problem.raised_at, problem.acknowledged_at = now, None
+        _update_problem_flags(payment)
+
+
+def _sum_of(issue: Issue) -> Decimal:
+    return next(fact.amount for fact in issue.facts.values() if isinstance(fact, Money))
 
 
 def restate(problem: Problem, issue: Issue, cause: Cause | None = None) -> None:

@@ -19,6 +19,7 @@ from integration_base_tests.loopback import Reply, json_reply
 from tests.payments.fake_gateway import BROKEN, operation, payment, refusal_reply
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import CUSTOMER, TOTAL, Shop
+from tests.payments.test_money_and_order_part import acknowledge_all
 
 SUM = Decimal(TOTAL)
 ACTIVE = {"id": "rec-1", "status": "active"}
@@ -508,6 +509,43 @@ async def test_what_is_charged_long_after_staff_have_cancelled_is_for_them(shop:
     told = "The gateway charged 100.00 UAH for the subscription after it had been cancelled here"
     assert (problem_text((await shop.aggregate()).payment) or "").startswith(told)
     assert shop.amounts == amounts(charged=str(3 * SUM + 100))
+
+
+@pytest.mark.law(10, 13)
+async def test_charge_after_staff_have_reviewed_those_of_an_ended_order_is_told_again(shop: Shop) -> None:
+    """Only the sum of what they had put aside changed, where nobody looks any more."""
+    shop.saleor.states_totals = True
+    await subscribed(shop)
+    order = shop.saleor.order(shop.transaction)
+    order.status = "CANCELED"
+    await shop.notify(charge(shop, "second"))
+    await shop.pass_time(minutes=1)
+    await acknowledge_all(shop)
+    await shop.notify(returned(shop, "refund", "part", of="second", amount="69.50"))
+    await shop.pass_time(days=1)
+    assert problem_text((await shop.aggregate()).payment) is None
+    await shop.notify(charge(shop, "third"))
+    await shop.pass_time(minutes=1)
+    kept = (await shop.aggregate()).payment
+    told = (problem_text(kept) or "").replace(",", "")
+    assert f"Order {order.number} was cancelled but {3 * SUM - Decimal('69.50')} UAH was paid" in told
+    assert kept.problem_since is not None
+    assert kept.problem_since >= shop.clock.now - timedelta(minutes=2)
+
+
+@pytest.mark.law(10, 13)
+async def test_each_charge_after_the_end_is_told_also_once_staff_have_reviewed_one(shop: Shop) -> None:
+    await subscribed(shop)
+    shop.saleor.order(shop.transaction)
+    shop.gateway.will_answer(CANCELLED)
+    await cancel_subscription(shop.services, shop.order_id, "olena")
+    for month in ("first month", "second month"):
+        await shop.pass_time(days=30)
+        await shop.notify(charge(shop, month, created_at=f"{shop.clock.now:%Y-%m-%dT%H:%M:%S.000}"))
+        await shop.pass_time(minutes=1)
+        assert "after it had been cancelled here" in (problem_text((await shop.aggregate()).payment) or "")
+        await acknowledge_all(shop)
+        assert problem_text((await shop.aggregate()).payment) is None
 
 
 @pytest.mark.law(10)
