@@ -31,6 +31,7 @@ CREATION_UNKNOWN = "CREATION_UNKNOWN"
 UNDER_REVIEW = "UNDER_REVIEW"
 BEING_CONFIRMED = "BEING_CONFIRMED"
 AMOUNT_CHANGED = "AMOUNT_CHANGED"
+_ANOTHER_CARD = "A card was declined on the payment page, and another one is at the bank"
 _UNKNOWN = gettext_noop("We are still checking whether the payment page was opened. Please try again in a moment.")
 _PAYING = gettext_noop("Your payment is being processed. Please wait a moment.")
 _CONFIRMING = gettext_noop(
@@ -81,7 +82,8 @@ def session_response(aggregate: PaymentAggregate, page: str | None) -> SessionRe
     payment, create = aggregate.payment, aggregate.create
     flow = TransactionFlow(payment.flow.value)
     actions = balance(payment.flow, aggregate.operations).actions
-    fields: SessionFields = {"message": create.message, "external_url": page}
+    message = create.message if create.newer_try is None else _ANOTHER_CARD
+    fields: SessionFields = {"message": message, "external_url": page}
     match create.state:
         # Neither paid nor failed: Saleor must not count it, and the shopper must not pay again (laws of money, 8).
         case _ if _is_under_review(aggregate):
@@ -104,9 +106,9 @@ def session_response(aggregate: PaymentAggregate, page: str | None) -> SessionRe
                 flow, psp_reference=_required_reference(create), amount=create.amount, **fields
             )
         case State.FAILURE if create.newer_try is None:
-            message = create.shopper_message or shopper_message_of(create.status_code, payment.language)
+            told = create.shopper_message or shopper_message_of(create.status_code, payment.language)
             retry_after = Details.from_row(create.details).retry_after
-            errors = [error_data(create.status_code or DECLINED, message, retry_after=retry_after)]
+            errors = [error_data(create.status_code or DECLINED, told, retry_after=retry_after)]
             fields |= {"actions": actions, "data": {"errors": errors}}
             return SessionResponse.failure(
                 flow, psp_reference=_required_reference(create), amount=payment.amount, **fields

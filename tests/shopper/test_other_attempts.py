@@ -114,6 +114,19 @@ async def test_an_attempt_at_the_bank_is_not_settled(shop: Shop) -> None:
     assert [each.state for each in await attempts(first)] == [PaymentState.WAITING]
 
 
+@pytest.mark.law(7, 12)
+async def test_another_card_at_the_bank_is_what_the_shopper_reads_of(shop: Shop) -> None:
+    """Neither on the payment's own page nor on that of another attempt do they read the first card's decline."""
+    first = await declined(shop)
+    await first.notify(record(first.order_id, "pending", payment_id="another-card", status_code="2119"))
+    await first.work()
+    view = await find_view(first.services, first.order_id)
+    assert view is not None
+    assert (view.state, view.message) == (PaymentState.WAITING, None)
+    second = await declined(another(shop))
+    assert [(attempt.state, attempt.message) for attempt in await attempts(second)] == [(PaymentState.WAITING, None)]
+
+
 async def test_of_many_attempts_the_last_are_told(shop: Shop) -> None:
     each = await declined(shop)
     for _ in range(MAX_ATTEMPTS + 1):

@@ -89,6 +89,23 @@ def test_a_decline_has_the_gateways_code_and_words_for_the_shopper() -> None:
     assert session_response(aggregate, PAGE).data == {"errors": [{"code": "4009", "message": "Not enough money."}]}
 
 
+@pytest.mark.law(7, 12)
+def test_another_card_at_the_bank_is_answered_without_the_first_ones_decline() -> None:
+    """What staff read beside "action required" in Saleor was the reason of the first decline."""
+    aggregate = an_aggregate(Flow.CHARGE, State.FAILURE)
+    aggregate.create.operation_id, aggregate.create.details = "first-card", {"newer_try": "second-card"}
+    aggregate.create.status_code, aggregate.create.message = "4009", "Insufficient funds [4009]"
+    aggregate.create.shopper_message = "Not enough money."
+    answer = session_response(aggregate, PAGE)
+    assert answer.result == "CHARGE_ACTION_REQUIRED"
+    assert answer.message == "A card was declined on the payment page, and another one is at the bank"
+    [error] = answer.data["errors"]
+    assert (error["code"], error["message"]) == (
+        "CREATION_UNKNOWN",
+        "Your payment is being processed. Please wait a moment.",
+    )
+
+
 @pytest.mark.parametrize(
     ("said", "reads"), [("Confirm it in your bank's app.", "Confirm it in your bank's app."), ("", "being processed")]
 )
