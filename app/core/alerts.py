@@ -19,6 +19,7 @@ alert                 raised while                                              
 ``NOT_OWED``          money came for a cancelled order, for none, or too much      given back, or acknowledged
 ``NOT_PAID``          an order relies on a failed payment, or its total rose       paid or cancelled, or acknowledged
 ``PAID_TWICE``        several payments pay for the same                            enough is given back, or acknowledged
+``CHARGED_ON``        the subscription of a deleted customer goes on              it is cancelled, or acknowledged
 ``WAITING``           an outcome is not known for a day                            it is known
 ``SEALED``            no key of ours opens a notification                          the key is back, or acknowledged
 ``FAILED``            a notification cannot be processed for a while               it is processed, or acknowledged
@@ -49,6 +50,7 @@ class AlertKind(StrEnum):
     NOT_OWED = "not owed"
     NOT_PAID = "not paid"
     PAID_TWICE = "paid twice"
+    CHARGED_ON = "charged on"
     WAITING = "waiting"
     SEALED = "sealed"
     FAILED = "failed"
@@ -66,6 +68,7 @@ PAYMENT_ALERTS = (
     AlertKind.NOT_OWED,
     AlertKind.NOT_PAID,
     AlertKind.PAID_TWICE,
+    AlertKind.CHARGED_ON,
     AlertKind.WAITING,
 )
 """Alerts in which each payment is a separate task."""

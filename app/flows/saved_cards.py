@@ -1,12 +1,16 @@
-"""Saved cards of customers: lists them, finds them for payments, and deletes them on request.
+"""Saved cards of customers: lists them, finds them for payments, and deletes them on request, or with the customer.
 
 The customer is always taken from an event that Saleor has signed, never from a storefront.
 """
 
 import structlog
 
+from app.core.payment import row_id_of
+from app.reports.customers import running_subscriptions_of
+from app.rules.decisions.subscription_end import CustomerWasDeleted
 from app.rules.refusal import RefusalCode, RefusalError, shopper_message_of
 from app.services import Services
+from app.store.aggregates import ById
 from app.store.installations import OpenInstallation
 from app.store.tables import MerchantAccount, SavedCard
 from app.store.vault import VaultError
@@ -45,9 +49,16 @@ async def delete_saved_card(
 async def delete_customer_cards(
     services: Services, event: CustomerEvent, installation: OpenInstallation
 ) -> Acknowledgement:
-    """Delete all cards of a deleted customer, and save none from payments in progress. Payment records stay."""
+    """Delete all cards of a deleted customer, and save none from payments in progress. Payment records stay.
+
+    So do subscriptions: staff are shown those that go on, of payments with the customer's present address.
+    """
     forgotten = await services.saved_cards.delete_customer(installation.id, event.user.id, services.now())
     log.info("customer_deleted", saleor=installation.saleor_api_url, cards=forgotten.cards, consents=forgotten.consents)
+    if event.user.email:  # a Saleor that has not fetched this version's subscription sends none
+        async for payment in running_subscriptions_of(services, installation.id, event.user.email):
+            deleted = CustomerWasDeleted(services.decision_context())
+            await services.payments.record(ById(row_id_of(payment)), deleted)
     return Acknowledgement()
 
 

@@ -73,6 +73,7 @@ class IssueCode(StrEnum):
     ORDER_RETURNED = "order_returned"
     OVERPAID = "overpaid"
     TEST_MONEY = "test_money"
+    CUSTOMER_DELETED = "customer_deleted"
     ORDER_NOT_PAID = "order_not_paid"
     CHECKOUT_TOTAL_ROSE = "checkout_total_rose"
     ORDER_TOTAL_ROSE = "order_total_rose"
@@ -217,6 +218,10 @@ _TEXTS: Mapping[IssueCode, str] = {
     IssueCode.CHARGED_AFTER_END: gettext_noop(
         "The gateway charged %(sum)s for the subscription after it had been cancelled here: cancel it in the merchant "
         "portal, and refund the charge."
+    ),
+    IssueCode.CUSTOMER_DELETED: gettext_noop(
+        "The customer was deleted in Saleor, but the gateway goes on charging the subscription: cancel it, unless the "
+        "customer wants to keep it."
     ),
     IssueCode.SECOND_PAYMENT: gettext_noop(
         "The gateway reports a second successful payment of this order, over %(sum)s: compare this payment with "

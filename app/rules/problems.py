@@ -18,6 +18,8 @@ cause                             raised when                           ends whe
                                   failed, or its total rose             looked, or the latter is given back
 ``PAID_TWICE``                    several payments pay for the same     enough is refunded, or staff have
                                                                         looked
+``CHARGED_ON``                    Saleor has deleted the customer of a  it is cancelled, or staff have looked
+                                  subscription that goes on
 ``SEALED``                        no key of ours opens a notification   one of the same order opens
 ``UNREADABLE``                    a look-up shows unreadable records    one shows none, or staff have looked
 ``cause_of_mismatch``             a gateway record does not match the   the operation has ended without a
@@ -82,6 +84,7 @@ class Cause:
 KEYS = Cause(AlertKind.KEYS)
 ADDRESS = Cause(AlertKind.ADDRESS)
 PAID_TWICE = Cause(AlertKind.PAID_TWICE)
+CHARGED_ON = Cause(AlertKind.CHARGED_ON)
 SEALED = Cause(AlertKind.SEALED)
 UNREADABLE = Cause(AlertKind.MISMATCH, "unreadable")
 _MORE = Cause(AlertKind.MISMATCH, "more")

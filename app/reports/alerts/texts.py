@@ -178,6 +178,14 @@ ALERT_TEXTS: Mapping[AlertKind, AlertText] = {
         ),
         "saleor-gateway payments list --problems",
     ),
+    AlertKind.CHARGED_ON: AlertText(
+        gettext_noop("The subscription of a deleted customer goes on"),
+        gettext_noop("The gateway charges the card until the subscription is cancelled. Saleor cannot end it."),
+        gettext_noop(
+            "Open the payment, and cancel the subscription there. If the customer wants to keep it, mark it here."
+        ),
+        "saleor-gateway payments list --problems",
+    ),
     AlertKind.WAITING: AlertText(
         gettext_noop("The outcome of a payment, refund or payout is unknown"),
         gettext_noop("The money may or may not have moved. Do not request it again: that could move it twice."),

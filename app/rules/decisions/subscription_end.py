@@ -1,10 +1,12 @@
-"""What follows when staff have cancelled the subscription that a payment has begun. Pure."""
+"""What follows when staff cancel the subscription that a payment has begun, or Saleor deletes its customer. Pure."""
 
 from dataclasses import dataclass
 
 from app.core.fact import Fact
 from app.core.payment import PaymentAggregate
-from app.rules.decision_context import DecisionContext, enqueue_note
+from app.rules.decision_context import DecisionContext, enqueue_note, raise_problem
+from app.rules.issues import Issue, IssueCode
+from app.rules.problems import CHARGED_ON, clear_problem
 from app.rules.references import reference_of_subscription_end
 from app.rules.subscription import Subscription, has_running_subscription, update_subscription
 
@@ -27,4 +29,18 @@ class SubscriptionCancelled(Fact[PaymentAggregate]):
             message = f"Staff cancelled the subscription in the app ({self.by})"
             reference = reference_of_subscription_end(payment.order_id)
             enqueue_note(aggregate, message, self.context, reference=reference)
+            clear_problem(payment, CHARGED_ON, self.context.now)
         return aggregate
+
+
+@dataclass(frozen=True, slots=True)
+class CustomerWasDeleted(Fact[None]):
+    """Saleor has deleted the customer who pays for the subscription. Whether they want to keep it, only staff know."""
+
+    context: DecisionContext
+
+    def decide(self, aggregate: PaymentAggregate) -> None:
+        """Show staff that the gateway goes on charging it."""
+        if has_running_subscription(aggregate.payment):
+            issue = Issue(IssueCode.CUSTOMER_DELETED)
+            raise_problem(aggregate, issue, self.context.now, cause=CHARGED_ON)

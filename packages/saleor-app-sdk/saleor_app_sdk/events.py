@@ -14,6 +14,7 @@ from integration_base.exact_json import NotJsonError, loads
 from saleor_app_sdk.source import (
     Channel,
     Checkout,
+    Customer,
     Line,
     Money,
     Order,
@@ -254,7 +255,7 @@ class CustomerEvent(Event):
 
     is_asynchronous = True
 
-    user: User
+    user: Customer
 
 
 class CustomerDeleted(CustomerEvent):

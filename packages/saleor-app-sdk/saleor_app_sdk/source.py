@@ -64,6 +64,12 @@ class User(SaleorModel):
     id: str
 
 
+class Customer(User):
+    """A customer with their e-mail address, in whatever case they typed it."""
+
+    email: Text = ""
+
+
 class Principal(SaleorModel):
     """The caller of Saleor: a signed-in user, or an app with its token. An anonymous caller has none."""
 

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from app.core.alerts import AlertKind
 from app.core.notification import Outcome, OutcomeCode
 from app.core.vocabulary import Kind, State
+from app.flows.saved_cards import delete_customer_cards
 from app.flows.staff.actions import StaffRequest, request_action
 from app.flows.staff.subscription import cancel_subscription
 from app.rules.balance import balance
@@ -16,6 +18,8 @@ from app.rules.problems import problem_text
 from app.rules.refusal import RefusalError
 from integration_base import exact_json
 from integration_base_tests.loopback import Reply, json_reply
+from saleor_app_sdk.events import AccountDeleted, CustomerDeleted, CustomerEvent
+from tests.payments.alert_cases import subjects
 from tests.payments.fake_gateway import BROKEN, operation, payment, refusal_reply
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import CUSTOMER, TOTAL, Shop
@@ -607,3 +611,53 @@ async def test_a_release_of_a_later_charge_releases_nothing_of_the_first_payment
     kept = await shop.aggregate()
     assert [each for each in kept.operations if each.kind is Kind.VOID] == []
     assert "something that the app does not know (foreign)" in (problem_text(kept.payment) or "")
+
+
+def deleted_customer(email: str, event: type[CustomerEvent] = CustomerDeleted) -> CustomerEvent:
+    """What Saleor says of a customer whom it has deleted."""
+    recipient = {"id": "QXBwOjE=", "identifier": "gateway.payments.app"}
+    said = {"issuedAt": "2026-11-21T12:00:00+00:00", "version": "3.23.28", "recipient": recipient}
+    return event.model_validate({**said, "user": {"id": "VXNlcjox", "email": email}})
+
+
+async def saleor_deletes(shop: Shop, email: str, event: type[CustomerEvent] = CustomerDeleted) -> None:
+    installation = await shop.services.installations.get(shop.installation.id)
+    await delete_customer_cards(shop.services, deleted_customer(email, event), installation)
+
+
+@pytest.mark.law(13)
+@pytest.mark.parametrize("event", [CustomerDeleted, AccountDeleted])
+async def test_staff_are_told_of_the_subscription_of_a_deleted_customer_until_it_is_cancelled(
+    shop: Shop, event: type[CustomerEvent]
+) -> None:
+    await subscribed(shop)
+    shop.saleor.order(shop.transaction)
+    await saleor_deletes(shop, "somebody.else@example.com", event)
+    await saleor_deletes(shop, "", event)
+    assert not (await shop.aggregate()).payment.has_problems
+    for _ in range(2):  # Saleor says it twice
+        await saleor_deletes(shop, "Taras@example.com", event)
+        await shop.work()
+        assert await subjects(shop) == [(AlertKind.CHARGED_ON, 1)]
+    await shop.notify(charge(shop, "second"))
+    await shop.work()
+    told = problem_text((await shop.aggregate()).payment) or ""
+    assert told.startswith("The customer was deleted in Saleor, but the gateway goes on charging the subscription")
+    shop.gateway.will_answer(CANCELLED)
+    await cancel_subscription(shop.services, shop.order_id, "olena")
+    assert await subjects(shop) == []
+    await saleor_deletes(shop, "taras@example.com", event)
+    assert await subjects(shop) == []
+
+
+@pytest.mark.law(13)
+async def test_subscription_of_a_deleted_customer_is_cancelled_in_the_merchant_portal_or_reviewed(shop: Shop) -> None:
+    await subscribed(shop)
+    shop.saleor.order(shop.transaction)
+    await saleor_deletes(shop, "taras@example.com")
+    await acknowledge_all(shop)
+    await saleor_deletes(shop, "taras@example.com")
+    assert await subjects(shop) == []
+    await shop.notify(payment(shop.order_id, recurring={"id": "rec-1", "status": "canceled"}))
+    await shop.work()
+    assert not (await shop.aggregate()).payment.has_problems

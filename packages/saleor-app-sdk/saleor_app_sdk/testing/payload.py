@@ -219,7 +219,7 @@ def app_event(subject: App) -> Payload:
 
 def customer(user_id: str) -> Payload:
     """Return the fields of both events about a deleted customer; account events have more, unsupported here."""
-    return {"user": {"__typename": "User", "id": user_id}}
+    return {"user": {"__typename": "User", "id": user_id, "email": f"{user_id.lower()}@example.com"}}
 
 
 def stored_methods(user_id: str, channel_slug: str, currency: str) -> Payload:
