@@ -1,12 +1,15 @@
 """A problem is there as long as its cause is, and no longer; what only a person can judge, a person takes away."""
 
 from datetime import timedelta
+from decimal import Decimal
 
 import pytest
 
 from app.core.alerts import AlertKind
 from app.core.payment import Payment, row_id_of
 from app.core.vocabulary import Flow, Kind, State
+from app.i18n.messages import Money
+from app.rules.balance import ZERO
 from app.rules.issues import Issue, IssueCode, while_disputed
 from app.rules.problems import (
     KEYS,
@@ -14,21 +17,25 @@ from app.rules.problems import (
     SEALED,
     UNREADABLE,
     Cause,
+    Unowed,
     acknowledge,
     add_problem,
     cause_of_dispute,
     cause_of_mismatch,
+    cause_of_unowed_money,
     clear_mismatches,
     clear_problem,
     has_mismatch,
+    message_of,
     needs_decision,
     open_problems,
     problem_messages,
     problem_text,
+    restate_unowed_money,
 )
 from app.store.aggregates import ById
 from integration_base_tests.loopback import Reply, json_reply
-from tests.payments.aggregates import NOON, an_aggregate, an_operation
+from tests.payments.aggregates import HUNDRED, NOON, an_aggregate, an_operation
 from tests.payments.changes import Change
 from tests.payments.fake_gateway import operation, payment, refusal_reply
 from tests.payments.problems import by_cause, issue_saying
@@ -54,6 +61,29 @@ class TestOnPaper:
         assert problem_messages(it) == [AMOUNT.message]
         clear_problem(it, cause_of_mismatch(AMOUNT, 1, ""), NOON)
         assert open_problems(it) == []
+
+    @pytest.mark.parametrize(
+        ("reason", "now", "shown"),
+        [
+            (Unowed.ORDER_CANCELED, "100.01", True),
+            (Unowed.ORDER_CANCELED, "100.00", False),
+            (Unowed.ORDER_CANCELED, "99.99", False),
+            (Unowed.NOT_ORDERED, "100.01", True),
+            (Unowed.OVERPAID, "100.01", False),
+        ],
+    )
+    def test_more_that_is_not_owed_than_staff_have_acknowledged_is_shown_again(
+        self, reason: Unowed, now: str, shown: bool
+    ) -> None:
+        """Not what is paid beyond a total: staff change that themselves."""
+        it, cause = a_payment(), cause_of_unowed_money(reason, ZERO)
+        raised = add_problem(it, cause, Issue(IssueCode.NOT_ORDERED, sum=Money(HUNDRED, "UAH")), NOON)
+        acknowledge(it, NOON)
+        later, sum_now = NOON + timedelta(days=30), Money(Decimal(now), "UAH")
+        restate_unowed_money(it, raised, Issue(IssueCode.NOT_ORDERED, sum=sum_now), later)
+        assert bool(open_problems(it)) is shown
+        assert it.problem_since == (later if shown else None)
+        assert str(sum_now) in message_of(raised)
 
     def test_what_comes_back_is_a_problem_again(self) -> None:
         it = a_payment()
