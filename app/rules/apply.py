@@ -15,6 +15,7 @@ from app.rules.details import Details, forget_decline, payment_method_to_row, up
 from app.rules.disputes import flag_disputes_paid_back_twice, report_dispute, report_returned_money
 from app.rules.external_operations import (
     amount_left_for,
+    clear_charged_on,
     clear_overdrawn,
     clear_partial_release,
     flag_charged_after_end,
@@ -52,7 +53,6 @@ from app.rules.observation import (
 from app.rules.order_standing import flag_late_test_money
 from app.rules.page_cancellation import conclude_cancellations, is_retried_until_confirmed, reason_of_closing
 from app.rules.problems import (
-    CHARGED_ON,
     cause_of_dispute,
     cause_of_mismatch,
     cause_of_overdue_operation,
@@ -64,7 +64,7 @@ from app.rules.references import reference_of_note, reference_of_problem
 from app.rules.released_rest import correct_released_rest, report_released_rest, take_over_release
 from app.rules.saved_cards import update_cards
 from app.rules.schedule import end_look_ups, look_up_order_after, make_due, plan_look_up
-from app.rules.subscription import has_running_subscription, is_of_unknown_payment
+from app.rules.subscription import is_of_unknown_payment
 
 
 def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observation], context: DecisionContext) -> None:
@@ -375,8 +375,7 @@ def _wake_next_operation(aggregate: PaymentAggregate, now: datetime) -> None:
         if operation.state.final:
             clear_problem(aggregate.payment, cause_of_overdue_operation(operation), now)
             clear_problem(aggregate.payment, cause_of_dispute(operation, lost=False), now)
-    if not has_running_subscription(aggregate.payment):
-        clear_problem(aggregate.payment, CHARGED_ON, now)
+    clear_charged_on(aggregate.payment, now)
     current = balance(aggregate.payment.flow, aggregate.operations)
     clear_returned_money(aggregate.payment, current.held, now, later=current.kept - current.held)
     if current.in_flight:

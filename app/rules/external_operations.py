@@ -4,7 +4,7 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 from decimal import Decimal
 
-from app.core.payment import Operation, PaymentAggregate, returned_of_payout
+from app.core.payment import Operation, Payment, PaymentAggregate, returned_of_payout
 from app.core.vocabulary import EXTERNAL_KEY_PREFIX, GIVES_A_PAYOUT_BACK, Flow, Kind, Origin, State
 from app.i18n.currencies import rounded_by_saleor
 from app.i18n.messages import Money, Verbatim
@@ -17,6 +17,7 @@ from app.rules.labels import what_of
 from app.rules.mapper import Observation, largest_payer_fee
 from app.rules.observation import is_ours, reference_of_external_operation
 from app.rules.problems import (
+    CHARGED_ON,
     Cause,
     cause_of_mismatch,
     cause_of_operation_mismatch,
@@ -26,7 +27,7 @@ from app.rules.problems import (
 from app.rules.references import reference_of_subscription_end
 from app.rules.schedule import look_up_order_after
 from app.rules.stated_times import can_have_happened
-from app.rules.subscription import charge_id_of
+from app.rules.subscription import charge_id_of, has_running_subscription
 from integration_base.amounts import is_amount
 
 _SURELY_AFTER = timedelta(days=1)
@@ -213,6 +214,12 @@ def flag_overdrawn_by_others(aggregate: PaymentAggregate, now: datetime) -> None
         return
     for operation in [known for known in succeeded if not is_ours(known)][-1:]:
         flag_overdrawn(aggregate, operation, now)
+
+
+def clear_charged_on(payment: Payment, now: datetime) -> None:
+    """End the problem with the subscription of a deleted customer, when somebody else has cancelled that."""
+    if not has_running_subscription(payment):
+        clear_problem(payment, CHARGED_ON, now)
 
 
 def clear_overdrawn(aggregate: PaymentAggregate, now: datetime) -> None:
