@@ -5,8 +5,10 @@ whole order. So the difference between the total and lines plus shipping was pai
 
 The gateway is sent all products or none (gateway facts, 5). One rule: they sum to the amount, to the last cent. The
 lines and the shipping of a checkout or order do so when it is paid in full at once. If its total is less, the reduction
-is spread over everything in proportion, as a discount would be. A partial payment cannot be expressed as products: a
-plain payment is sent without them, a fiscal one is refused, because its receipt would be untrue.
+is spread over everything in proportion, as a discount would be. So is what the total has more because of rounding: the
+lines of an order whose taxes an app computes have parts of a cent in Saleor, which rounds each line, and the total too.
+A partial payment cannot be expressed as products: a plain payment is sent without them, a fiscal one is refused,
+because its receipt would be untrue.
 """
 
 from collections.abc import Sequence
@@ -91,9 +93,11 @@ def items_of(source: Source, amount: Decimal, language: str = "en") -> list[Item
     total = sum((item.total for item in items), ZERO)
     if total == amount:
         return items
-    if source.total is None or source.total.gross.amount != amount or not ZERO < amount < total:
+    if source.total is None or source.total.gross.amount != amount:
         return None
-    return _spread_reduction(items, amount, smallest_unit(source.total.gross.currency, amount))
+    unit = smallest_unit(source.total.gross.currency, amount)
+    most = total + unit * (len(items) + 1) / 2  # each item is rounded by half a unit at most, and the total is
+    return _spread_difference(items, amount, unit) if ZERO < amount <= most else None
 
 
 def article_of(line: SourceLine) -> str:
@@ -140,7 +144,7 @@ def _tax_percent(price: TaxedMoney, quantity: int) -> Decimal:
     return min(near, key=lambda rate: abs(rate - exact), default=exact.quantize(CENT))
 
 
-def _spread_reduction(items: Sequence[Item], amount: Decimal, unit: Decimal) -> list[Item]:
+def _spread_difference(items: Sequence[Item], amount: Decimal, unit: Decimal) -> list[Item]:
     shares = distribute(amount, {f"{number:06}": item.total for number, item in enumerate(items)}, unit)
     return [
         replace(item, total=share)

@@ -1,5 +1,6 @@
 """What is paid for: the products always sum to the amount, or they are not told."""
 
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -79,6 +80,31 @@ def test_a_line_that_does_not_divide_has_two_prices() -> None:
 def test_a_gift_card_makes_everything_cheaper_in_proportion() -> None:
     paid = checkout(line(1, "300.00"), line(2, "100.00"), total="200.00")
     assert [each.amount for each in plain(paid, Decimal("200.00")) or ()] == [Decimal("150.00"), Decimal("50.00")]
+
+
+@pytest.mark.parametrize(
+    ("prices", "total", "told"),
+    [
+        (("10.00", "10.00"), "20.01", ["10.01", "10.00"]),
+        (("10.00", "10.00"), "19.99", ["10.00", "9.99"]),
+        (("10.00", "10.00", "0.00"), "20.01", ["10.01", "10.00"]),
+        (("3.00", "30.00", "300.00"), "333.02", ["3.00", "30.00", "300.02"]),
+    ],
+)
+def test_what_saleor_rounds_apart_is_spread_over_the_lines(
+    prices: Sequence[str], total: str, told: Sequence[str]
+) -> None:
+    """A tax app says 10.004 of each of two lines: Saleor shows 10.00 twice, and 20.01 as the total to pay."""
+    paid = checkout(*(line(number, price) for number, price in enumerate(prices, 1)), total=total)
+    assert sorted(each.amount for each in plain(paid, Decimal(total)) or ()) == sorted(map(Decimal, told))
+    assert sum(each.total for each in fiscal(paid, Decimal(total))) == Decimal(total)
+
+
+def test_more_than_rounding_is_no_list_of_what_is_paid() -> None:
+    paid = checkout(line(1, "10.00"), line(2, "10.00"), total="20.02")
+    assert plain(paid, Decimal("20.02")) is None
+    with pytest.raises(RefusalError, match=r"no lines of this order sum to 20\.02 UAH"):
+        fiscal(paid, Decimal("20.02"))
 
 
 def test_a_gift_is_no_product() -> None:
