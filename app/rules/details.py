@@ -196,7 +196,7 @@ def payment_method_of(record: PaymentRecord) -> PaymentMethod | None:
     name = " ".join((record.payway or "").replace("_", " ").split())
     if not name or not name.isprintable():
         return None
-    return CardDetails(name="Card") if name == _CARD else OtherMethod(name=name[:1].upper() + name[1:256])
+    return CardDetails(name="Card") if name.lower() == _CARD else OtherMethod(name=name[:1].upper() + name[1:256])
 
 
 def payment_method_to_row(method: PaymentMethod | None) -> dict[str, Any] | None:
@@ -252,7 +252,7 @@ def payment_means_text(mask: str | None, payway: str | None, wallet: str | None 
     if mask is not None:
         card = f"{card_brand(mask) or ''} •••• {mask[-4:]}".strip()
         return card if way is None else f"{way} · {card}"
-    return way or (None if name in {"", _CARD} else name[:1].upper() + name[1:])
+    return way or (None if name.lower() in {"", _CARD} else name[:1].upper() + name[1:])
 
 
 def card_brand(mask: str) -> str | None:

@@ -48,6 +48,7 @@ def paid(**members: Any) -> PaymentMethod | None:
         ({"cc_mask": "999999******1234"}, CardDetails(name="Card ****1234", first_digits="9999", last_digits="1234")),
         ({"cc_mask": "************1234"}, CardDetails(name="Card ****1234", last_digits="1234")),
         ({"payway": "cc"}, CardDetails(name="Card")),
+        ({"payway": "CC"}, CardDetails(name="Card")),
         ({"payway": "bank_pay"}, OtherMethod(name="Bank pay")),
         ({"payway": "x" * 300}, OtherMethod(name="X" + "x" * 255)),
         ({"cc_mask": "****"}, None),

@@ -60,6 +60,13 @@ class TestThereIsNone:
         assert kinds(shared, read_line(), read_line(receiverName="Potter", receiverAmount="-40.00", **refund)) == []
         assert kinds(payment(), read_line(amount="-100.00")) == ["amount"]  # nobody pays less than nothing
 
+    def test_when_the_books_write_methods_in_capitals(self) -> None:
+        """As records of the same gateway may; what is none of its methods is money that nobody can name."""
+        refund = {"method": " Refund ", "amount": "-40.00"}
+        ours = ended_operation(Kind.REFUND, "40.00")
+        assert kinds(payment(ours), read_line(method="PURCHASE"), read_line(**refund)) == []
+        assert kinds(payment(), read_line(), read_line(method="SALE")) == ["missed"]
+
     def test_when_the_payer_pays_a_fee_on_top(self) -> None:
         assert kinds(payment(), line(amount=Decimal("102.50"), customer_fee=Decimal("2.50"))) == ["amount"]
         with_fee: dict[str, Any] = {"amount": Decimal("102.50"), "customer_fee": Decimal("2.50")}

@@ -7,7 +7,16 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from gateway_client.models.base import Lenient, ResponseModel, Secret
-from gateway_client.models.values import ZONE, Method, Mode, ReportedAmount, Timestamp, empty_to_none
+from gateway_client.models.values import (
+    ZONE,
+    Method,
+    Mode,
+    ReportedAmount,
+    Timestamp,
+    empty_to_none,
+    in_small_letters,
+    read_word,
+)
 from gateway_client.statuses import Status, find_status, read_status
 
 # Fields with two names: some responses, or older versions of the interface, use the second.
@@ -16,8 +25,6 @@ _ALTERNATIVE_NAMES = {
     "status_code": "response_code",
     "status_description": "response_description",
 }
-
-_WORDS = frozenset([*Method, *Mode])
 
 _MAX_REPORTED = 3
 
@@ -53,13 +60,7 @@ class Recurring(ResponseModel):
     _repr_fields: ClassVar[tuple[str, ...]] = ("id", "status")
 
     id: str
-    status: Lenient[str] = None
-
-
-def _read_word(word: Any) -> Any:
-    """Return a word of the interface in its spelling, any other as received."""
-    lowered = word.strip().lower() if isinstance(word, str) else None
-    return lowered if lowered in _WORDS else word
+    status: Lenient[Annotated[str, BeforeValidator(in_small_letters)]] = None
 
 
 class Record(ResponseModel):
@@ -77,8 +78,8 @@ class Record(ResponseModel):
     payment_id: str = Field(min_length=1)
     order_id: str = Field(min_length=1)
     pos_id: str
-    mode: Annotated[Mode | str | None, Field(union_mode="left_to_right"), BeforeValidator(_read_word)] = None
-    method: Annotated[Method | str, Field(union_mode="left_to_right"), BeforeValidator(_read_word)]
+    mode: Annotated[Mode | str | None, Field(union_mode="left_to_right"), BeforeValidator(read_word)] = None
+    method: Annotated[Method | str, Field(union_mode="left_to_right"), BeforeValidator(read_word)]
     amount: ReportedAmount
     currency: str
     status: Status
@@ -173,7 +174,7 @@ def read_record(data: object, zone: tzinfo = UTC) -> PaymentRecord | OperationRe
     """
     if not isinstance(data, Mapping):
         raise UnreadableError("not a JSON object")
-    if data.get("operation_id") or _read_word(data.get("method")) in (Method.CAPTURE, Method.VOID, Method.REFUND):
+    if data.get("operation_id") or read_word(data.get("method")) in (Method.CAPTURE, Method.VOID, Method.REFUND):
         return validate_model(OperationRecord, data, zone)
     return validate_model(PaymentRecord, data, zone)
 

@@ -22,7 +22,15 @@ from pydantic.alias_generators import to_camel
 
 from gateway_client.errors import InvalidRequestError
 from gateway_client.models.base import Lenient, RequestModel, ResponseModel
-from gateway_client.models.values import Method, Uuid, empty_to_none, read_milliseconds, to_decimal, to_milliseconds
+from gateway_client.models.values import (
+    Method,
+    Uuid,
+    empty_to_none,
+    read_milliseconds,
+    read_word,
+    to_decimal,
+    to_milliseconds,
+)
 from gateway_client.statuses import Status, read_status
 
 LONGEST_PERIOD = timedelta(days=31)
@@ -64,8 +72,8 @@ class TransactionLine(ResponseModel):
     """One line of the list of all transactions in a period. Missing and empty fields are ``None``.
 
     The fields that identify the money, its amount and its status must be readable, or the line is an
-    ``UnreadableLine``; the rest is informative. ``reported_status`` is the gateway's own status if it is none of the
-    four.
+    ``UnreadableLine``; the rest is informative. ``method`` is a word of the interface however it is capitalized, as in
+    a ``Record``. ``reported_status`` is the gateway's own status if it is none of the four.
     """
 
     model_config = ConfigDict(alias_generator=to_camel)
@@ -108,7 +116,7 @@ class TransactionLine(ResponseModel):
     def _require_text(cls, value: object) -> object:
         if value is not None and not isinstance(value, str):
             raise ValueError("a word")
-        return value
+        return read_word(value)
 
     @field_serializer("status")
     def _serialize_status(self, status: Status | None) -> str | None:

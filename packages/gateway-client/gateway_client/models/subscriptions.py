@@ -2,10 +2,12 @@
 elsewhere. They start with an ordinary payment that has ``init_recurring``.
 """
 
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BeforeValidator
 
 from gateway_client.models.base import Lenient, RequestModel, ResponseModel
-from gateway_client.models.values import Amount, Comment, Currency, Url, Uuid
+from gateway_client.models.values import Amount, Comment, Currency, Url, Uuid, in_small_letters
 
 
 class SubscriptionRefund(RequestModel):
@@ -25,7 +27,7 @@ class Subscription(ResponseModel):
 
     _repr_fields: ClassVar[tuple[str, ...]] = ("recurring_status",)
 
-    recurring_status: str
+    recurring_status: Annotated[str, BeforeValidator(in_small_letters)]
     recurring_payment: Lenient[dict[str, Any]] = None
     recurring_config: Lenient[dict[str, Any]] = None
     metadata: Lenient[dict[str, Any]] = None

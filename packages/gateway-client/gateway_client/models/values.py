@@ -50,6 +50,20 @@ class Mode(StrEnum):
     HOSTED = "hosted"
 
 
+_WORDS = frozenset([*Method, *Mode])
+
+
+def read_word(word: object) -> object:
+    """Return a word of the interface in its spelling, any other as received."""
+    lowered = in_small_letters(word)
+    return lowered if lowered in _WORDS else word
+
+
+def in_small_letters(word: object) -> object:
+    """Return a word without white space around it, in small letters; anything else as it is."""
+    return word.strip().lower() if isinstance(word, str) else word
+
+
 class ReceiptDelivery(StrEnum):
     """How the payer gets the fiscal receipt (``f_receipt_delivery``)."""
 

@@ -123,8 +123,9 @@ async def test_the_transactions_of_a_subscription(client: GatewayClient, gateway
             await client.subscriptions.transactions("r-1", method=Method.REFUND, status=Status.SUCCESS, timeout=30)
 
 
-async def test_a_subscription_ends(client: GatewayClient, gateway: ScriptedServer) -> None:
-    gateway.will_answer(json_reply({"recurring_status": "canceled", "recurring_payment": {"order_id": "order1"}}))
+@pytest.mark.parametrize("word", ["canceled", "CANCELED "])
+async def test_a_subscription_ends(client: GatewayClient, gateway: ScriptedServer, word: str) -> None:
+    gateway.will_answer(json_reply({"recurring_status": word, "recurring_payment": {"order_id": "order1"}}))
     ended = await client.subscriptions.cancel("r-1", timeout=30)
     assert ended.recurring_status == "canceled"
     assert (gateway.last.method, gateway.last.path) == ("PUT", "/balances-host/api/v1/recurring/r-1/cancel")

@@ -87,6 +87,14 @@ def test_a_method_is_known_however_it_is_capitalized(word: str, method: str) -> 
     assert isinstance(record.method, Method) is isinstance(method, Method)
 
 
+@pytest.mark.parametrize(("word", "status"), [("ACTIVE", "active"), (" Canceled ", "canceled"), ("Paused", "paused")])
+def test_the_status_of_a_subscription_is_known_however_it_is_capitalized(word: str, status: str) -> None:
+    record = read_record({**PAYMENT, "recurring": {"id": "r-1", "status": word}})
+    assert isinstance(record, PaymentRecord)
+    assert record.recurring is not None
+    assert record.recurring.status == status
+
+
 def test_a_refund_is_an_operation_however_it_is_capitalized() -> None:
     with pytest.raises(UnreadableError, match="operation_id"):  # which no payment needs
         read_record({**PAYMENT, "method": "REFUND"})

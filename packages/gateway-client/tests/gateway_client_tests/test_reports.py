@@ -46,6 +46,13 @@ async def test_a_period_comes_line_by_line(client: GatewayClient, gateway: Scrip
     assert first.to_wire() == LINE
 
 
+async def test_a_method_in_a_list_is_known_however_it_is_capitalized(
+    client: GatewayClient, gateway: ScriptedServer
+) -> None:
+    gateway.will_answer(lines(*({**LINE, "method": word} for word in ("PURCHASE", " Refund ", "Dispute", "SALE"))))
+    assert [line.method for line in await period(client)] == [Method.PURCHASE, Method.REFUND, Method.DISPUTE, "SALE"]
+
+
 async def test_lines_may_be_cut_anywhere_on_the_way(client: GatewayClient, gateway: ScriptedServer) -> None:
     content = b"\n".join(exact_json.dumps({**LINE, "orderId": str(number)}).encode() for number in range(5)) + b"\r\n\n"
     for size in (1, 7, 50):
