@@ -6,8 +6,9 @@ shopper is led on and whenever the worker looks the page up, and about the order
 A page on which nothing is owed any more is closed like one that was replaced (12). If it was paid even so, or more than
 is owed, or for a checkout that nobody completes, or if an order relies on a payment that has failed, staff are told
 what to do. Money that arrives raises such a problem, and an order that does not follow; what staff do to an order that
-is paid already is their own decision. Once they have been told, they are told what is true now, until money and order
-agree. What arrives after they have looked, for an order that has ended, they are shown again.
+is paid already is their own decision. What is only authorized is not paid: they are told if more of it is charged than
+the order costs by then. Once they have been told, they are told what is true now, until money and order agree. What
+arrives after they have looked, for an order that has ended, they are shown again.
 """
 
 from dataclasses import replace
@@ -166,10 +167,21 @@ def compare_with_source(
     elif money_arrives:
         if not is_asked and any(done.kind not in {Kind.CREATE, Kind.CANCEL} for done in aggregate.operations):
             # Its sums also hold what staff have granted to refund, which is no news.
+            _ask_what_was_overcharged(aggregate, source, now)
             source = replace(source, excess=None)
         _flag_unowed_money(aggregate, source, current.kept, now)
         _flag_higher_total(aggregate, source, current.held, now)
         _flag_missing_order(aggregate, source, current.kept, now)
+
+
+def _ask_what_was_overcharged(aggregate: PaymentAggregate, source: TransactionSource, now: datetime) -> None:
+    """Have Saleor asked whether more was charged than the order costs, which the answer to a report does not tell.
+
+    The order may have been edited while the authorization stood, and the Dashboard charges all of that.
+    """
+    charges = any(done.kind is Kind.CAPTURE and done.state is State.SUCCESS for done in aggregate.operations)
+    if charges and source.excess is not None and source.excess > ZERO:
+        compare_uncounted_at(aggregate.payment, now)
 
 
 def needs_comparison(payment: Payment) -> bool:

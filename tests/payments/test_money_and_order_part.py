@@ -477,6 +477,41 @@ class TestTotalChanged:
         await shop.pass_time(minutes=12)
         assert AlertKind.NOT_PAID not in {kind for kind, _ in await subjects(shop)}
 
+    @pytest.mark.parametrize("total", ["400.00", "569.50", "600.00"])
+    @pytest.mark.parametrize("amount", [TOTAL, "400.00"])
+    async def test_more_charged_than_an_edited_order_costs_raises_alert(
+        self, shop: Shop, total: str, amount: str
+    ) -> None:
+        """The Dashboard charges all of the authorization, unless staff think of the line that they have removed."""
+        await begin_on_order(shop, flow="AUTHORIZATION")
+        await pay(shop, method="auth")
+        change_total(shop, total)
+        await shop.pass_time(days=1)
+        assert await subjects(shop) == []  # what is only authorized can still be charged in part
+        shop.gateway.will_answer(json_reply(operation("capture", shop.order_id, amount)))
+        await shop.request_action("CHARGE", amount, "charge")
+        await shop.pass_time(minutes=5)
+        if Decimal(amount) <= Decimal(total):
+            assert await subjects(shop) == []
+            return
+        assert await subjects(shop) == NOT_OWED
+        assert "169.50 UAH more was paid or authorized than is owed" in (await told(shop)).replace("\u00a0", " ")
+        shop.gateway.will_answer(json_reply(operation("refund", shop.order_id, "169.50")))
+        await shop.request_action("REFUND", "169.50", "refund")
+        await shop.pass_time(hours=1)
+        assert await subjects(shop) == []
+
+    async def test_more_charged_than_is_left_after_a_granted_refund_is_no_problem(self, shop: Shop) -> None:
+        """It is refunded next."""
+        await begin_on_order(shop, flow="AUTHORIZATION")
+        await pay(shop, method="auth")
+        shop.saleor.grant_refund(shop.transaction, Decimal("100.00"))
+        shop.gateway.will_answer(json_reply(operation("capture", shop.order_id, TOTAL)))
+        await shop.request_action("CHARGE", TOTAL, "charge")
+        await shop.pass_time(days=2)
+        assert await subjects(shop) == []
+        assert (await shop.aggregate()).payment.next_order_poll_at is None
+
     async def test_granted_refund_is_no_problem(self, shop: Shop) -> None:
         await begin_on_checkout(shop)
         await pay(shop)
