@@ -259,13 +259,13 @@ class Source(WithMetadata):
 
     @property
     def first_name(self) -> str:
-        """From the billing address, else the shipping address, else empty."""
-        return self._first_nonempty(lambda address: address.first_name)
+        """From the billing address, else the shipping address, else empty; with the last name of the same person."""
+        return self._names[0]
 
     @property
     def last_name(self) -> str:
-        """From the billing address, else the shipping address, else empty."""
-        return self._first_nonempty(lambda address: address.last_name)
+        """See ``first_name``."""
+        return self._names[1]
 
     @property
     def phone(self) -> str:
@@ -277,6 +277,13 @@ class Source(WithMetadata):
         """From the billing address, else empty; as Saleor has it, which may be no code."""
         country = self.billing_address.country if self.billing_address else None
         return country.code if country else ""
+
+    @property
+    def _names(self) -> tuple[str, str]:
+        """The names of one person: those of the address that has both, else of the one that has any."""
+        addresses = (address for address in (self.billing_address, self.shipping_address) if address)
+        names = [(address.first_name.strip(), address.last_name.strip()) for address in addresses]
+        return next(filter(all, names), next(filter(any, names), ("", "")))
 
     def _first_nonempty(self, part: Callable[[Address], str]) -> str:
         addresses = (self.billing_address, self.shipping_address)

@@ -125,6 +125,25 @@ def test_names_from_the_shipping_address_when_the_billing_address_has_none() -> 
     assert request.customer_phone == "+380671234567"
 
 
+@pytest.mark.parametrize(
+    ("billing", "shipping", "names"),
+    [
+        (("Taras", ""), ("Lesia", "Ukrainka"), ("Lesia", "Ukrainka")),
+        (("", "Shevchenko"), ("Lesia", "Ukrainka"), ("Lesia", "Ukrainka")),
+        (("Taras", "Shevchenko"), ("Lesia", "Ukrainka"), ("Taras", "Shevchenko")),
+        (("Sukarno", ""), ("Lesia", ""), ("Sukarno", None)),
+        (("Sukarno", ""), ("", "Ukrainka"), ("Sukarno", None)),
+        (("", ""), ("", "Ukrainka"), (None, "Ukrainka")),
+    ],
+)
+def test_names_of_two_people_are_not_mixed(
+    billing: tuple[str, str], shipping: tuple[str, str], names: tuple[str | None, str | None]
+) -> None:
+    first, second = (CUSTOMER | {"firstName": first, "lastName": last} for first, last in (billing, shipping))
+    request = planned(sourceObject=source_object(billingAddress=first, shippingAddress=second)).request
+    assert (request.customer_fname, request.customer_lname) == names
+
+
 def test_names_are_in_one_line() -> None:
     """Address books paste names with the line feeds of a form."""
     billing = CUSTOMER | {"firstName": "Леся\tО.\n", "lastName": "Українка\x07"}
