@@ -13,8 +13,8 @@ from gateway_client.models.values import (
     Mode,
     ReportedAmount,
     Timestamp,
+    Word,
     empty_to_none,
-    in_small_letters,
     read_word,
 )
 from gateway_client.statuses import Status, find_status, read_status
@@ -60,7 +60,7 @@ class Recurring(ResponseModel):
     _repr_fields: ClassVar[tuple[str, ...]] = ("id", "status")
 
     id: str
-    status: Lenient[Annotated[str, BeforeValidator(in_small_letters)]] = None
+    status: Lenient[Word] = None
 
 
 class Record(ResponseModel):

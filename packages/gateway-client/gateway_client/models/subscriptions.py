@@ -2,12 +2,10 @@
 elsewhere. They start with an ordinary payment that has ``init_recurring``.
 """
 
-from typing import Annotated, Any, ClassVar
-
-from pydantic import BeforeValidator
+from typing import Any, ClassVar
 
 from gateway_client.models.base import Lenient, RequestModel, ResponseModel
-from gateway_client.models.values import Amount, Comment, Currency, Url, Uuid, in_small_letters
+from gateway_client.models.values import Amount, Comment, Currency, Url, Uuid, Word
 
 
 class SubscriptionRefund(RequestModel):
@@ -27,7 +25,7 @@ class Subscription(ResponseModel):
 
     _repr_fields: ClassVar[tuple[str, ...]] = ("recurring_status",)
 
-    recurring_status: Annotated[str, BeforeValidator(in_small_letters)]
+    recurring_status: Word
     recurring_payment: Lenient[dict[str, Any]] = None
     recurring_config: Lenient[dict[str, Any]] = None
     metadata: Lenient[dict[str, Any]] = None

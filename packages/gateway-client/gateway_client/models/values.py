@@ -64,6 +64,10 @@ def in_small_letters(word: object) -> object:
     return word.strip().lower() if isinstance(word, str) else word
 
 
+# A word of which capitals and white space around it do not matter.
+Word = Annotated[str, BeforeValidator(in_small_letters)]
+
+
 class ReceiptDelivery(StrEnum):
     """How the payer gets the fiscal receipt (``f_receipt_delivery``)."""
 
