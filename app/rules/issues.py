@@ -52,6 +52,7 @@ class IssueCode(StrEnum):
     REST_NOT_KEPT = "rest_not_kept"
     RELEASE_IN_DOUBT = "release_in_doubt"
     GRANT_CHANGED = "grant_changed"
+    GRANT_CUT = "grant_cut"
     UNREADABLE_RECORDS = "unreadable_records"
     MORE_MISMATCHES = "more_mismatches"
     # Notifications, outcomes, events
@@ -275,6 +276,10 @@ _TEXTS: Mapping[IssueCode, str] = {
     IssueCode.GRANT_CHANGED: gettext_noop(
         "Saleor requested the same granted refund again, now of %(asked)s, but %(sum)s was or is being refunded for "
         "it already: nothing more is refunded. Correct the difference by another refund, if it is owed."
+    ),
+    IssueCode.GRANT_CUT: gettext_noop(
+        "Saleor requested only %(sum)s of a granted refund of %(granted)s, because no more of this payment is left, "
+        "and counts it as done after that. Refund the other %(rest)s from another payment of the order, if it is owed."
     ),
     IssueCode.UNREADABLE_RECORDS: gettext_noop(
         "The gateway shows operations of this order that the app cannot read, so money may have moved without the "

@@ -149,6 +149,7 @@ class ActionRequested(Fact[RecordedAction]):
                 raise RefusalError(RefusalCode.NOT_POSSIBLE, LazyMessage(KEYS_NOT_OPENED))
             aggregate.operations.append(operation)
             operation.shares = requested_shares(operation)
+            _flag_cut_grant(aggregate, operation, self.request, self.context)
             _report_to_saleor(aggregate, operation, self.context)
         elif self.is_retry:  # an intent of this very moment is ours, not that of another delivery (laws of money, 4)
             is_new = operation.state is State.INTENT and operation.created_at == self.context.now
@@ -246,6 +247,23 @@ def _flag_changed_grant(
         return
     currency = aggregate.payment.currency
     issue = Issue(IssueCode.GRANT_CHANGED, asked=Money(amount, currency), sum=Money(made, currency))
+    raise_problem(aggregate, issue, context.now, cause=cause_of_mismatch(issue, None, refund.granted_refund_id or ""))
+
+
+def _flag_cut_grant(
+    aggregate: PaymentAggregate, refund: Operation, request: ActionRequest, context: DecisionContext
+) -> None:
+    """Put to staff a granted refund of which Saleor requests a part, as the payment has no more, and then no more."""
+    granted = None if request.granted is None else request.granted.amount
+    if granted is None or granted.amount <= refund.amount or refund.state.final:
+        return
+    currency = aggregate.payment.currency
+    issue = Issue(
+        IssueCode.GRANT_CUT,
+        sum=Money(refund.amount, currency),
+        granted=Money(granted.amount, currency),
+        rest=Money(granted.amount - refund.amount, currency),
+    )
     raise_problem(aggregate, issue, context.now, cause=cause_of_mismatch(issue, None, refund.granted_refund_id or ""))
 
 

@@ -29,7 +29,7 @@ FACTS: dict[str, IssueFact] = {
     "currency": "USD", "seen": "auth", "method": "gift", "type": "CHARGE_SUCCESS", "code": "INVALID",
     "refunded": HUNDRED, "disputed": NINETY, "total": HUNDRED, "to_pay": NINETY, "others": "one, two",
     "number": "42", "excess": NINETY, "left": NINETY, "payment": "p", "rounded": NINETY,
-    "word": "reversed",
+    "word": "reversed", "granted": HUNDRED, "rest": NINETY,
 }  # fmt: skip
 
 

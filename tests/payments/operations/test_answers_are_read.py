@@ -291,6 +291,31 @@ class TestAGrantIsPaidOutOnce:
         assert f"{edited} UAH" in told
         assert "INFO" in paid_shop.saleor.reported_types
 
+    @pytest.mark.parametrize(("granted", "rest"), [("600.00", "30.50"), ("569.50", None)])
+    async def test_of_a_grant_of_which_saleor_requests_a_part_staff_are_told(
+        self, paid_shop: Shop, granted: str, rest: str | None
+    ) -> None:
+        """For a grant without a payment Saleor requests what one payment has left, and takes that for all of it."""
+        sum_granted = {"amount": Decimal(granted), "currency": "UAH"}
+        member = {"id": "T3JkZXJHcmFudGVkUmVmdW5kOjc=", "amount": sum_granted, "lines": []}
+        refunds(paid_shop, amount="569.50")
+        answer = await paid_shop.request_action("REFUND", "569.50", "grant", grantedRefund=member)
+        assert (answer.result, answer.amount) == ("REFUND_SUCCESS", Decimal("569.50"))
+        await paid_shop.pass_time(minutes=20)
+        told = problem_text((await paid_shop.aggregate()).payment) or ""
+        if rest is None:
+            assert told == ""
+            return
+        assert f"Refund the other {rest} UAH from another payment of the order" in told.replace("\u00a0", " ")
+        assert f"a granted refund of {granted} UAH" in told.replace("\u00a0", " ")
+
+    async def test_of_a_part_of_a_grant_that_is_not_refunded_nobody_is_told(self, paid_shop: Shop) -> None:
+        sum_granted = {"amount": Decimal(700), "currency": "UAH"}
+        member = {"id": "T3JkZXJHcmFudGVkUmVmdW5kOjc=", "amount": sum_granted, "lines": []}
+        answer = await paid_shop.request_action("REFUND", "600.00", "grant", grantedRefund=member)
+        assert answer.result == "REFUND_FAILURE"
+        assert not (await paid_shop.aggregate()).payment.has_problems
+
     @pytest.mark.parametrize("status", ["success", "failure"])
     async def test_of_a_grant_that_was_moved_to_another_payment_meanwhile_is_paid_once(
         self, shop: Shop, status: str
