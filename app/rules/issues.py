@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from app.core.vocabulary import Kind, State
 from app.i18n.messages import LazyMessage, Value, gettext_noop, value_from_json, value_to_json
-from app.rules.labels import NAMES, STATES
+from app.rules.labels import in_words
 
 IssueFact: TypeAlias = Value | Kind | State
 """A fact of an issue; a ``Kind`` or ``State`` is put into words when it is shown."""
@@ -113,9 +113,9 @@ class Issue:
         text = _TEXTS[self.code]
         said = self.facts.get("said")
         quoted = said is not None and "%(said)s" not in text
-        words = {name: _in_words(fact) for name, fact in self.facts.items()}
+        words = {name: in_words(fact) for name, fact in self.facts.items()}
         message = LazyMessage(text, **words)
-        return LazyMessage("%(what)s It says: “%(said)s”", what=message, said=_in_words(said)) if quoted else message
+        return LazyMessage("%(what)s It says: “%(said)s”", what=message, said=in_words(said)) if quoted else message
 
     @property
     def digest(self) -> str:
@@ -145,18 +145,6 @@ def issue_from_json(stored: Mapping[str, Any]) -> Issue | None:
     if code is None:
         return None
     return Issue(code, **{name: _fact_from_json(fact) for name, fact in stored["facts"].items()})
-
-
-def _in_words(fact: IssueFact | None) -> Value:
-    match fact:
-        case Kind():
-            return NAMES[fact]
-        case State():
-            return STATES[fact]
-        case None:
-            return ""
-        case _:
-            return fact
 
 
 def _fact_to_json(fact: IssueFact) -> Any:

@@ -1,7 +1,7 @@
 """The labels of operations and their states, for use in the middle of a sentence."""
 
 from app.core.vocabulary import Flow, Kind, State
-from app.i18n.messages import LazyMessage
+from app.i18n.messages import LazyMessage, Value
 
 NAMES = {
     Kind.CREATE: LazyMessage("payment"),
@@ -29,3 +29,16 @@ ENDS = {State.SUCCESS: LazyMessage("success"), State.FAILURE: LazyMessage("failu
 def what_of(flow: Flow, kind: Kind) -> LazyMessage | Kind:
     """Return what an issue is about: the kind of the operation, or that it is the payout itself."""
     return PAYOUT if flow is Flow.PAYOUT and kind is Kind.CREATE else kind
+
+
+def in_words(fact: Value | Kind | State | None) -> Value:
+    """Return a fact as it stands in a sentence: a kind or state by its name, what is absent as nothing."""
+    match fact:
+        case Kind():
+            return NAMES[fact]
+        case State():
+            return STATES[fact]
+        case None:
+            return ""
+        case _:
+            return fact

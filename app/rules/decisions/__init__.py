@@ -11,6 +11,7 @@ Saleor
     ``HistoryRead``, ``HistoryNotRead``, ``RefundRerequested`` (``answer_confirmation``): has it read an answer?
     ``FoundInHistory`` (``delivery``): it has an event under another reference
     ``OrderAsked``, ``OrderNotAsked``, ``OrderNotStated``, ``DebtSeen`` (``placed_order``): the order that is paid for
+    ``CustomerWasDeleted`` (``subscription_end``): who pays for a subscription is gone
 
 The gateway
     ``NotificationReceived`` (``notification``): what it notifies of
@@ -26,4 +27,5 @@ People
     ``ShopperReturned``, ``ExpectationChanged`` (``look_up``): is there something to look up?
     ``OperationSettled``, ``ProblemsReviewed`` (``manual_resolution``): staff have decided
     ``RefundSplitChosen`` (``refund_split``), ``SubscriptionCancelled`` (``subscription_end``): by staff, too
+    ``ChannelWentLive`` (``placed_order``): a channel takes real money now
 """
