@@ -30,7 +30,8 @@ async def test_a_request_waits_for_what_is_open_and_for_nothing_that_waits(
         await begun["job"].wait()
         request = asyncio.create_task(work("request"))
         if is_sqlite(database_url):
-            await asyncio.sleep(0.05)  # it stands in line for the one connection
+            for _ in range(50):  # steps of the loop, not time: then it stands in line for the one connection
+                await asyncio.sleep(0)
         else:
             await begun["request"].wait()
         end.set()
