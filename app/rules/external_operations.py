@@ -217,7 +217,7 @@ def flag_overdrawn_by_others(aggregate: PaymentAggregate, now: datetime) -> None
 
 
 def clear_charged_on(payment: Payment, now: datetime) -> None:
-    """End the problem with the subscription of a deleted customer, when somebody else has cancelled that."""
+    """End the problem with the subscription of a deleted customer, once that is cancelled, by whomever."""
     if not has_running_subscription(payment):
         clear_problem(payment, CHARGED_ON, now)
 

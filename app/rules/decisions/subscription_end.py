@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from app.core.fact import Fact
 from app.core.payment import PaymentAggregate
 from app.rules.decision_context import DecisionContext, enqueue_note, raise_problem
+from app.rules.external_operations import clear_charged_on
 from app.rules.issues import Issue, IssueCode
-from app.rules.problems import CHARGED_ON, clear_problem
+from app.rules.problems import CHARGED_ON
 from app.rules.references import reference_of_subscription_end
 from app.rules.subscription import Subscription, has_running_subscription, update_subscription
 
@@ -29,7 +30,7 @@ class SubscriptionCancelled(Fact[PaymentAggregate]):
             message = f"Staff cancelled the subscription in the app ({self.by})"
             reference = reference_of_subscription_end(payment.order_id)
             enqueue_note(aggregate, message, self.context, reference=reference)
-            clear_problem(payment, CHARGED_ON, self.context.now)
+            clear_charged_on(payment, self.context.now)
         return aggregate
 
 

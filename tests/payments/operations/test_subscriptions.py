@@ -19,6 +19,7 @@ from app.rules.refusal import RefusalError
 from integration_base import exact_json
 from integration_base_tests.loopback import Reply, json_reply
 from saleor_app_sdk.events import AccountDeleted, CustomerDeleted, CustomerEvent
+from saleor_app_sdk.testing.records import Order
 from tests.payments.alert_cases import subjects
 from tests.payments.fake_gateway import BROKEN, operation, payment, refusal_reply
 from tests.payments.fake_saleor import amounts
@@ -43,6 +44,17 @@ async def subscribed(shop: Shop) -> None:
     await shop.notify(payment(shop.order_id, recurring=ACTIVE))
     await shop.work()
     assert shop.amounts == amounts(charged=TOTAL)
+
+
+async def charged_for_an_order_that_was_cancelled(shop: Shop) -> Order:
+    """The order is cancelled, and its subscription charges a second time. Saleor states totals."""
+    shop.saleor.states_totals = True
+    await subscribed(shop)
+    order = shop.saleor.order(shop.transaction)
+    order.status = "CANCELED"
+    await shop.notify(charge(shop, "second"))
+    await shop.pass_time(minutes=1)
+    return order
 
 
 async def charges(shop: Shop) -> list[tuple[str | None, State, Decimal]]:
@@ -518,12 +530,7 @@ async def test_what_is_charged_long_after_staff_have_cancelled_is_for_them(shop:
 @pytest.mark.law(10, 13)
 async def test_charge_after_staff_have_reviewed_those_of_an_ended_order_is_told_again(shop: Shop) -> None:
     """Only the sum of what they had put aside changed, where nobody looks any more."""
-    shop.saleor.states_totals = True
-    await subscribed(shop)
-    order = shop.saleor.order(shop.transaction)
-    order.status = "CANCELED"
-    await shop.notify(charge(shop, "second"))
-    await shop.pass_time(minutes=1)
+    order = await charged_for_an_order_that_was_cancelled(shop)
     await acknowledge_all(shop)
     await shop.notify(returned(shop, "refund", "part", of="second", amount="69.50"))
     await shop.pass_time(days=1)
@@ -578,12 +585,7 @@ async def test_what_is_charged_for_an_order_that_has_ended_is_for_staff_until_it
 
 @pytest.mark.law(10)
 async def test_an_order_that_has_ended_is_told_with_all_that_its_subscription_has_charged(shop: Shop) -> None:
-    shop.saleor.states_totals = True
-    await subscribed(shop)
-    order = shop.saleor.order(shop.transaction)
-    order.status = "CANCELED"
-    await shop.notify(charge(shop, "second"))
-    await shop.pass_time(minutes=1)
+    await charged_for_an_order_that_was_cancelled(shop)
     assert "1139.00 UAH was paid" in (problem_text((await shop.aggregate()).payment) or "").replace(",", "")
     shop.gateway.will_answer(json_reply(operation("refund", shop.order_id, TOTAL)))
     await shop.request_action("REFUND", TOTAL)

@@ -96,8 +96,8 @@ def test_what_saleor_rounds_apart_is_spread_over_the_lines(
 ) -> None:
     """A tax app says 10.004 of each of two lines: Saleor shows 10.00 twice, and 20.01 as the total to pay."""
     paid = checkout(*(line(number, price) for number, price in enumerate(prices, 1)), total=total)
-    assert sorted(each.amount for each in plain(paid, Decimal(total)) or ()) == sorted(map(Decimal, told))
-    assert sum(each.total for each in fiscal(paid, Decimal(total))) == Decimal(total)
+    assert sorted(product.amount for product in plain(paid, Decimal(total)) or ()) == sorted(map(Decimal, told))
+    assert sum(product.total for product in fiscal(paid, Decimal(total))) == Decimal(total)
 
 
 def test_more_than_rounding_is_no_list_of_what_is_paid() -> None:
