@@ -148,7 +148,7 @@ ALERT_TEXTS: Mapping[AlertKind, AlertText] = {
         gettext_noop(
             "The order was cancelled, has expired or was returned, its checkout is gone, or its total fell, while "
             "the customer was paying; or nobody completed the checkout after it was paid. The payment is recorded in "
-            "Saleor, but no order needs the money."
+            "Saleor, but no order needs the money. Or it was paid in a test project: there is no money."
         ),
         gettext_noop(
             "Open the payment: it says what happened. Refund what is not owed, or cancel its authorization; or "
