@@ -40,6 +40,7 @@ from app.web.dashboard.order.widget import OrderWidget
 from app.web.dashboard.router import create_dashboard_router
 from app.web.dashboard.routes import create_parts
 from app.web.framing import ANY_DASHBOARD
+from app.web.proxied_paths import ProxiedPaths
 from app.web.security_headers import SecureApp
 from app.web.shopper import view_builder
 from app.web.shopper.apple_pay import create_association_router, find_association
@@ -124,6 +125,8 @@ def create_app(
         openapi_url=None,
     )
     app.add_middleware(_TracingMiddleware)
+    addresses = (settings.base_url, settings.iframe_base_url)
+    app.add_middleware(ProxiedPaths, addresses=addresses, routes=app.router.routes)
     # Not in the lifespan: the server starts that through the app, whose handlers are fixed from then on.
     app.add_exception_handler(DatabaseError, _handle_database_error)
     app.add_exception_handler(ClientDisconnect, handle_disconnect)
