@@ -18,7 +18,11 @@ from integration_base_tests.loopback import serve_app
 from tests.conftest import MigratedDatabases
 
 DASHBOARD = "https://dashboard.example.com"
-PRIVATE = {"cache-control": "no-store", "referrer-policy": "no-referrer", "x-content-type-options": "nosniff"}
+PRIVATE = {
+    "cache-control": "no-store, no-transform",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+}
 NOTHING = "default-src 'none'"
 OWN_FILES = (
     "style-src 'self'; script-src 'self'; connect-src 'self'; font-src 'self'; img-src {images}; base-uri 'none'"
@@ -36,8 +40,8 @@ IN_DASHBOARD = page("'none'", DASHBOARD)
 IN_WIDGET = page("'self'", DASHBOARD)
 OF_SHOPPER = page("'none'", "'none'", "'self' https:") | {"x-robots-tag": "noindex"}  # a shop's logo is anywhere
 IMAGE = PRIVATE | {"content-security-policy": NOTHING, "cross-origin-resource-policy": "cross-origin"}
-FILE = {"cache-control": "no-cache", "x-content-type-options": "nosniff"}
-VERSIONED_FILE = FILE | {"cache-control": "public, max-age=31536000, immutable"}
+FILE = {"cache-control": "no-cache, no-transform", "x-content-type-options": "nosniff"}
+VERSIONED_FILE = FILE | {"cache-control": "public, max-age=31536000, immutable, no-transform"}
 NAMES = {name for kind in (FOR_MACHINES, OF_SHOPPER, IMAGE, FILE) for name in kind} | {"x-frame-options", "set-cookie"}
 
 

@@ -82,7 +82,14 @@ def _page_kind(scope: Scope) -> PageKind:
 
 
 def _build_headers(dashboards: tuple[str, ...]) -> dict[PageKind, dict[str, str]]:
-    private = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff"}
+    # Networks for the delivery of pages rewrite scripts and e-mail addresses otherwise, and a shop's page runs the
+    # payment button only as it was written.
+    unchanged = "no-transform"
+    private = {
+        "Cache-Control": f"no-store, {unchanged}",
+        "Referrer-Policy": "no-referrer",
+        "X-Content-Type-Options": "nosniff",
+    }
     nothing = "default-src 'none'"
     framed, unframed = frame_ancestors_directive(dashboards), frame_ancestors_directive(())
     own = "; ".join(f"{kind}-src 'self'" for kind in ("style", "script", "connect", "font", "img"))
@@ -101,9 +108,9 @@ def _build_headers(dashboards: tuple[str, ...]) -> dict[PageKind, dict[str, str]
         )
         | {"X-Robots-Tag": "noindex"},
         PageKind.IMAGE: policy(nothing) | {"Cross-Origin-Resource-Policy": "cross-origin"},
-        PageKind.FILE: {"Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff"},
+        PageKind.FILE: {"Cache-Control": f"no-cache, {unchanged}", "X-Content-Type-Options": "nosniff"},
         PageKind.VERSIONED_FILE: {
-            "Cache-Control": "public, max-age=31536000, immutable",
+            "Cache-Control": f"public, max-age=31536000, immutable, {unchanged}",
             "X-Content-Type-Options": "nosniff",
         },
     }

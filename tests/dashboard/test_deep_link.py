@@ -32,7 +32,7 @@ async def test_the_link_that_saleor_shows_leads_to_the_payment_in_the_dashboard(
     answer = await staff_client.http.get(f"{parts.path}?{parts.query}", headers=IN_A_TAB)
     assert answer.status_code == 303
     assert answer.headers["location"] == f"{DASHBOARD}extensions/app/QXBwOjE%3D/payments/{staff_client.shop.order_id}"
-    assert answer.headers["cache-control"] == "no-store"
+    assert answer.headers["cache-control"] == "no-store, no-transform"
     assert answer.headers["referrer-policy"] == "no-referrer"
 
 

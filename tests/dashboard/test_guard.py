@@ -178,7 +178,7 @@ async def test_parts_are_kept_by_nobody_and_set_no_cookie(staff_client: StaffCli
     payment = await staff_client.payment(1)
     for path in ("/", "/payments", f"/payments/{payment.order_id}"):
         answer = await staff_client.see(path)
-        assert answer.headers["cache-control"] == "no-store"
+        assert answer.headers["cache-control"] == "no-store, no-transform"
         assert "set-cookie" not in answer.headers
 
 

@@ -482,7 +482,7 @@ async def test_nothing_of_it_is_kept_framed_elsewhere_or_sent_elsewhere(stack: O
     assert "form-action 'self'; frame-ancestors https: http://localhost:* http://127.0.0.1:*" in policy
     assert "script-src 'self';" in policy
     assert "unsafe" not in policy
-    assert answer.headers["cache-control"] == "no-store"
+    assert answer.headers["cache-control"] == "no-store, no-transform"
     assert answer.headers["referrer-policy"] == "no-referrer"
     assert "set-cookie" not in answer.headers
     assert " on" not in re.sub(r">[^<]*<", "><", answer.text)  # no script in attributes

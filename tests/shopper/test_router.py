@@ -249,7 +249,7 @@ async def test_pages_run_no_foreign_script_are_not_framed_kept_or_told_to_others
         assert "unsafe" not in policy
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert answer.headers["referrer-policy"] == "no-referrer"
-        assert answer.headers["cache-control"] == "no-store"
+        assert answer.headers["cache-control"] == "no-store, no-transform"
 
 
 async def test_the_qr_image_can_be_shown_by_a_storefront(payments: Payments, visitor: httpx2.AsyncClient) -> None:

@@ -83,7 +83,7 @@ async def test_the_logo_is_what_saleor_asks_for(visitor: httpx2.AsyncClient) -> 
 
 async def test_what_is_named_by_its_version_is_kept_for_good_and_sent_compressed(visitor: httpx2.AsyncClient) -> None:
     answer = await visitor.get(f"/static/{version()}/pages.css")
-    assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
+    assert answer.headers["cache-control"] == "public, max-age=31536000, immutable, no-transform"
     assert answer.headers["content-encoding"] == "gzip"
     assert answer.text == (await visitor.get("/static/pages.css")).text
 
@@ -102,7 +102,7 @@ async def test_the_storefront_kit_can_be_loaded_by_pages_of_others_and_only_as_i
     assert base64.b64encode(hashlib.sha384(answer.content).digest()).decode() == tag[2]
     assert answer.headers["access-control-allow-origin"] == "*"
     assert answer.headers["cross-origin-resource-policy"] == "cross-origin"
-    assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
+    assert answer.headers["cache-control"] == "public, max-age=31536000, immutable, no-transform"
     assert int(answer.headers["content-length"]) < 20_000, "compressed"
 
 
@@ -122,9 +122,12 @@ async def test_the_kits_address_changes_with_the_kit_alone(visitor: httpx2.Async
     assert kit_version() != version()
     for another in (version(), "0123456789ab"):
         answer = await visitor.get(f"/static/{another}/{KIT}")
-        assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-cache")
+        assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-cache, no-transform")
     other = await visitor.get(f"/static/{kit_version()}/pages.css")
-    assert (other.headers["cache-control"], "access-control-allow-origin" in other.headers) == ("no-cache", False)
+    assert (other.headers["cache-control"], "access-control-allow-origin" in other.headers) == (
+        "no-cache, no-transform",
+        False,
+    )
 
 
 @pytest.mark.parametrize("sheet", sorted(STYLE_SHEETS))
@@ -133,7 +136,7 @@ async def test_font_is_kept_for_good_at_an_address_of_its_content(visitor: httpx
     [address] = re.findall(r'url\("([^"]*)"\)', (await visitor.get(here)).text)
     answer = await visitor.get(urljoin(here, address))
     assert answer.status_code == 200
-    assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
+    assert answer.headers["cache-control"] == "public, max-age=31536000, immutable, no-transform"
     assert hashlib.sha256(answer.content).hexdigest().startswith(font_version())
     assert urljoin(here, address) == f"/static/{font_version()}/{FONT}"  # another release has the same
     assert answer.content.startswith(b"wOF2")

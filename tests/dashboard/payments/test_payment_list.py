@@ -285,7 +285,7 @@ async def test_what_is_found_can_be_had_as_a_file(staff_client: StaffClient) -> 
     await staff_client.payment(28, amount=Decimal("1234.50"), problem="Очі")
     whole = await staff_client.do("/payments.csv")
     assert whole.headers["content-type"] == "text/csv; charset=utf-8"
-    assert whole.headers["cache-control"] == "no-store"
+    assert whole.headers["cache-control"] == "no-store, no-transform"
     assert whole.content.startswith("\N{BYTE ORDER MARK}Started (UTC),Order number,".encode())
     lines = whole.text.splitlines()
     assert len(lines) == 29
