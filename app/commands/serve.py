@@ -35,6 +35,10 @@ log = structlog.get_logger(__name__)
 _STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _RESPONSE_MARGIN = 5  # seconds beyond the budget that a webhook has for the gateway
 
+# Longer than any proxy or load balancer keeps a connection for its next request (Google's: 600): what it sends while
+# this process closes the connection is lost, and a POST is not sent again. Idle ones make way for others.
+_IDLE_SECONDS = 620
+
 
 def run() -> None:
     """Serve the app, with the worker in the same process unless APP_WORKER=false."""
@@ -76,6 +80,7 @@ def server_config(settings: Settings, app: ASGIApp) -> uvicorn.Config:
         log_config=None,
         access_log=False,
         server_header=False,
+        timeout_keep_alive=_IDLE_SECONDS,
         timeout_graceful_shutdown=int(settings.gateway_budget) + _RESPONSE_MARGIN,
     )
 

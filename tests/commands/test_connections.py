@@ -13,6 +13,7 @@ import uvicorn
 from fastapi import FastAPI, Request, Response
 from starlette.requests import ClientDisconnect
 from structlog.testing import capture_logs
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from app.commands.serve import server_config
 from app.main import create_app, handle_disconnect
@@ -73,7 +74,7 @@ def echo() -> FastAPI:
 @asynccontextmanager
 async def listening(most: int, read_within: float = 60, taken_within: float = 60) -> AsyncIterator[Listening]:
     protocol = bounded_protocol(most, read_within, taken_within)
-    # uvicorn's own time for what is idle between two requests is 5 s, which is not what ends anything here.
+    # The time for what is idle between two requests is not what ends anything here.
     config = uvicorn.Config(echo(), port=0, log_config=None, http=protocol, ws="none", timeout_keep_alive=3600)
     server = Listening(config)
     task = asyncio.create_task(server.serve())
@@ -116,6 +117,31 @@ def test_the_app_is_served_so(tmp_path: Path) -> None:
     config = server_config(Settings(data_dir=tmp_path, max_connections=77), echo())
     assert isinstance(config.http, type)
     assert config.http.__qualname__ == bounded_protocol(77).__qualname__
+
+
+LONGEST_IDLE_AT_A_PROXY = 600  # seconds: Google's load balancers; Caddy 120, Traefik 90, AWS, HAProxy and nginx 60
+
+
+async def test_it_is_never_the_app_that_ends_a_connection_which_a_proxy_keeps_for_its_next_request(
+    tmp_path: Path,
+) -> None:
+    """A webhook of Saleor that a proxy sends at that moment is lost: it answers 502, and may not send it twice."""
+    config = server_config(Settings(data_dir=tmp_path, port=1), echo())
+    config.port = 0  # any
+    server = Listening(config)
+    serving = asyncio.create_task(server.serve())
+    try:
+        await server.listens.wait()
+        async with httpx2.AsyncClient(trust_env=False) as proxy:
+            assert (await proxy.get(f"http://127.0.0.1:{server.port}/")).text == '"here"'
+            [connection] = server.server_state.connections
+            assert isinstance(connection, HttpToolsProtocol)
+            ends = connection.timeout_keep_alive_task
+            assert ends is not None
+            assert ends.when() - asyncio.get_running_loop().time() > LONGEST_IDLE_AT_A_PROXY
+    finally:
+        server.should_exit = True
+        await serving
 
 
 @pytest.mark.fault("no-connections")
