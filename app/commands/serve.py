@@ -39,6 +39,8 @@ _RESPONSE_MARGIN = 5  # seconds beyond the budget that a webhook has for the gat
 # this process closes the connection is lost, and a POST is not sent again. Idle ones make way for others.
 _IDLE_SECONDS = 620
 
+_LAST_ANSWER = (b"connection", b"close")  # of its connection
+
 
 def run() -> None:
     """Serve the app, with the worker in the same process unless APP_WORKER=false."""
@@ -170,7 +172,8 @@ class _Server(uvicorn.Server):
     """A server that a second signal ends at once, regardless of pending work.
 
     After the first signal it accepts requests for ``drain`` more seconds: a proxy in front of it needs a moment to
-    detect that it is not ready, and requests to a port that is being closed are lost.
+    detect that it is not ready, and requests to a port that is being closed are lost. So are those on a connection that
+    it keeps: each answer from then on says that its connection ends.
     """
 
     def __init__(self, config: uvicorn.Config, on_stop: Callable[[], None], drain: float) -> None:
@@ -191,6 +194,9 @@ class _Server(uvicorn.Server):
             signal.signal(sig, signal.SIG_DFL)
             os.kill(os.getpid(), sig)
         self._stop_requested = monotonic(), sig
+        # Of the server now, and of the configuration, from which they are set again each second.
+        self.server_state.default_headers = [*self.server_state.default_headers, _LAST_ANSWER]
+        self.config.encoded_headers = [*self.config.encoded_headers, _LAST_ANSWER]
         self._on_stop()
         if not self._drain:
             super().handle_exit(sig, frame)
