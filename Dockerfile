@@ -34,9 +34,10 @@ RUN /opt/build/bin/pip wheel --no-deps --no-build-isolation --wheel-dir /wheel .
 
 FROM ${PYTHON_IMAGE} AS base
 # By numbers: Kubernetes can tell from them, and not from a name, that this is not root. Nothing is installed later.
+# The folder is open to group 0, in which OpenShift runs containers as any user; the app closes it where it owns it.
 RUN groupadd --system --gid 10001 gateway \
     && useradd --system --uid 10001 --gid 10001 --home-dir /data --shell /usr/sbin/nologin gateway \
-    && install --directory --owner=10001 --group=10001 --mode=0700 /data \
+    && install --directory --owner=10001 --group=0 --mode=0770 /data \
     && python -m pip uninstall --yes --root-user-action=ignore pip && rm -rf /usr/local/lib/python3*/ensurepip
 ENV PATH=/opt/app/bin:$PATH \
     PYTHONUNBUFFERED=1 \

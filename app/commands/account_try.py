@@ -1,6 +1,5 @@
 """``accounts try``: a small payment at the gateway's page, to verify that an account works."""
 
-import getpass
 import uuid
 from datetime import datetime
 from typing import Annotated
@@ -13,6 +12,7 @@ from app.commands.failure import CommandFailed
 from app.commands.finders import find_account
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, moment, print_line, show_json
+from app.commands.user import user_name
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import State
 from app.flows.trial_payment import SUGGESTED_AMOUNT, Trial, begin_trial
@@ -48,7 +48,7 @@ def try_account(
         paid_in = currency.upper() if currency else row.currencies[0]
         trial = Trial(
             key=uuid.uuid4().hex,
-            by=getpass.getuser(),
+            by=user_name(),
             amount=read_amount(amount, paid_in),
             currency=paid_in,
             email=email,

@@ -1,6 +1,5 @@
 """``payments capture``, ``void``, ``refund`` and ``cancel``: the staff actions of the payment's page, in a terminal."""
 
-import getpass
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Annotated, TypeAlias
@@ -14,6 +13,7 @@ from app.commands.finders import find_payment
 from app.commands.payment_view import AnyName, summary
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, confirm, print_line, print_warning, require_interactive, show_json
+from app.commands.user import user_name
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import Kind, State
 from app.flows.accounts.balances import read_balances, refund_warning
@@ -132,7 +132,7 @@ def end_subscription(payment: AnyName, yes: Yes = False, as_json: AsJson = False
 
     async def do(services: Services) -> PaymentAggregate:
         try:
-            return await cancel_subscription(services, aggregate.payment.order_id, getpass.getuser())
+            return await cancel_subscription(services, aggregate.payment.order_id, user_name())
         except RefusalError as refusal:
             raise CommandFailed(f"nothing was done: {refusal.message}") from refusal
 
@@ -159,7 +159,7 @@ def _do(
     currency = aggregate.payment.currency
     shares = read_shares(taken_from, names_of(account.split_rules), currency) or None
     wanted = None if amount is None else read_amount(amount, currency)
-    by, key = getpass.getuser(), request or uuid4().hex
+    by, key = user_name(), request or uuid4().hex
     repeated = find_request(aggregate, key)
     is_rest = kind in _WITH_AMOUNT and wanted is None and shares is None
     if repeated is None:

@@ -1,6 +1,5 @@
 """``payments settle`` and ``payments resend``: for when staff cannot wait, or the gateway gives no usable answer."""
 
-import getpass
 from enum import StrEnum
 from typing import Annotated
 
@@ -12,6 +11,7 @@ from app.commands.finders import find_payment
 from app.commands.payment_view import AnyName, summary
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, confirm, print_line, print_warning, require_interactive, show_json
+from app.commands.user import user_name
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import State
 from app.flows.on_demand import ResendResult, look_up_now, request_notifications
@@ -79,7 +79,7 @@ def settle_payment(
     aggregate, found = with_services(lambda services: _find_operation(services, payment, operation))
     decision = Decision(
         state=State(outcome.value),
-        by=(by or "").strip() or getpass.getuser(),
+        by=(by or "").strip() or user_name(),
         reason=(reason or "").strip(),
         amount=None if amount is None else read_amount(amount, found.currency),
     )

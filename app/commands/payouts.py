@@ -1,6 +1,5 @@
 """``payouts``: lists and shows payouts to cards, and pays out to a customer's saved card."""
 
-import getpass
 import json
 import sys
 import uuid
@@ -33,6 +32,7 @@ from app.commands.terminal import (
     show_json,
     table,
 )
+from app.commands.user import user_name
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import State
 from app.flows.pay_out import Signature, find_payout
@@ -232,7 +232,7 @@ async def _review(
     if about is not None:
         async with services.database.transaction() as session:
             about_id = (await find_payment(session, about)).payment.id
-    signature = Signature(getpass.getuser(), services.now(), _HERE)
+    signature = Signature(user_name(), services.now(), _HERE)
     try:
         return await propose(services, row, form | {"saved_card": saved.id}, signature, about=about_id)
     except PayoutRefusedError as refusal:
@@ -251,7 +251,7 @@ async def _card(services: Services, row: MerchantAccount, customer: str, digits:
 
 
 async def _confirm(services: Services, review: PayoutReview) -> PaymentAggregate:
-    signature = Signature(getpass.getuser(), services.now(), _HERE)
+    signature = Signature(user_name(), services.now(), _HERE)
     try:
         return await confirm_payout(services, review.account.installation_id, review.sealed, signature, person=None)
     except PayoutRefusedError as refusal:

@@ -2,6 +2,7 @@
 
 import errno
 import os
+from contextlib import suppress
 from pathlib import Path
 
 _OTHERS_MODE = 0o077
@@ -28,8 +29,16 @@ def create_private_folder(folder: Path) -> None:
     A folder with other uses (the working directory, a home, the root) is left as it is. Raises OSError.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if folder.resolve() not in {Path.cwd(), Path.home(), Path("/")}:
+    if folder.resolve() not in _shared_folders():
         _restrict_to_owner(folder)
+
+
+def _shared_folders() -> set[Path]:
+    folders = {Path("/")}
+    for find in (Path.cwd, Path.home):
+        with suppress(OSError, RuntimeError):  # it was removed; a container's user need not have a home
+            folders.add(find())
+    return folders
 
 
 def create_private_database(file: str) -> None:

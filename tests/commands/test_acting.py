@@ -1,6 +1,7 @@
 """``payments capture``, ``void``, ``refund`` and ``cancel``."""
 
 import asyncio
+import os
 import signal
 import sys
 from collections.abc import AsyncIterator
@@ -21,6 +22,8 @@ from tests.commands.conftest import Shell, add_account, clean_environment, one_d
 from tests.payments.fake_gateway import BROKEN, POS_ID, FakeGateway, open_fake_gateway, payment, refusal_reply
 from tests.payments.fake_gateway import operation as record
 from tests.payments.split.people import NAMES, POTTER, SMITH, rules
+
+NAMELESS = 1_000_660_000  # of a namespace of OpenShift
 
 
 @pytest.fixture
@@ -60,6 +63,19 @@ async def test_a_refund(shell: Shell, services: Services, account: MerchantAccou
     story = (await shell("payments", "show", ORDER, "--every-step")).out
     assert "asks in the app to refund 30.00 UAH" in " ".join(story.split())
     (await shell("payments", "refund", ORDER, "--yes")).failed("nothing is left to refund")
+
+
+async def test_a_refund_by_a_user_without_a_name_is_by_its_number(
+    shell: Shell, services: Services, account: MerchantAccount, gateway: FakeGateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Clusters run containers as any user, of whom the image knows nothing."""
+    monkeypatch.setattr(os, "getuid", lambda: NAMELESS)
+    await store_payment(services, account)
+    gateway.will_answer(json_reply(record("refund", ORDER, "30.00")))
+    nobody = dict.fromkeys(("LOGNAME", "USER", "LNAME", "USERNAME"))
+    told = await shell("payments", "refund", ORDER, "--amount", "30", "--yes", **nobody)
+    assert (told.status, told.out) == (0, "Done: refund 30.00 UAH.\n"), told.err
+    assert f'"user {NAMELESS}"' in (await shell("payments", "show", ORDER, "--json")).out
 
 
 async def test_a_refund_that_the_balance_does_not_cover_is_warned_of_and_done(

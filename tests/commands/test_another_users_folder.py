@@ -91,6 +91,15 @@ def test_a_key_file_in_a_folder_that_is_mounted_to_be_read_is_used(
     assert settings.open_vault().key_ids
 
 
+def test_a_user_without_a_name_and_without_a_home_can_start_the_app(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "getuid", lambda: 1_000_660_000)
+    monkeypatch.delenv("HOME", raising=False)
+    assert Settings(data_dir=tmp_path / "data").open_vault().key_ids
+    assert (tmp_path / "data").stat().st_mode & 0o777 == 0o700
+
+
 def test_a_full_disk_at_the_first_start_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_handle: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -65,6 +65,7 @@ def test_the_image_runs_as_nobody_in_particular_and_the_container_cannot_change_
     assert "groupadd --system --gid 10001 " in production
     assert "useradd --system --uid 10001 --gid 10001 " in production
     assert "/usr/sbin/nologin" in production
+    assert "--owner=10001 --group=0 --mode=0770 /data" in production, "where a container of any user begins, too"
     assert "USER root" not in image
     services = yaml.safe_load((REPOSITORY / "compose.yaml").read_text())["services"]
     ours = {name: each for name, each in services.items() if each.get("image") == "saleor-gateway"}
