@@ -12,9 +12,9 @@ from app.commands.services import require_initialized, with_services
 from app.commands.terminal import AsJson, print_line, show_json
 from app.services import Services
 from app.settings import Settings, read_settings
-from app.store.connection_errors import UnusableDatabaseError
+from app.store.connection_errors import DamagedFileError, UnusableDatabaseError
 from app.store.migrate import Fit, current_revision, fit_of
-from app.store.restored_backup import mark_waiting_as_unknown
+from app.store.restored_backup import mark_waiting_as_unknown, require_whole
 from app.store.retention import Outdated, count_outdated
 from app.worker.erase import ErasedCounts, erase
 
@@ -87,12 +87,15 @@ def restored(as_json: AsJson = False) -> None:
 
 
 async def _require_backup(settings: Settings) -> None:
-    """Raise CommandFailed for a database without tables: migrated, it would be a shop without payments.
+    """Raise CommandFailed for a damaged database, or one without tables: migrated, it would be a shop without payments.
 
     Whatever else is wrong with it, all commands say.
     """
     try:
         revision = await current_revision(settings.database)
+        await require_whole(settings.database)
+    except DamagedFileError as exc:
+        raise CommandFailed(str(exc), status=2) from exc
     except (UnusableDatabaseError, DBAPIError):
         return
     if fit_of(revision) is Fit.EMPTY:

@@ -124,7 +124,10 @@ _POSTGRESQL: Sequence[tuple[str, str]] = (
 _SQLITE: Mapping[str, str] = {
     "SQLITE_CANTOPEN": "the file {name} cannot be opened: does its folder exist, and may this user write to it?",
     "SQLITE_NOTADB": "the file {name} is not an SQLite database",
-    "SQLITE_CORRUPT": "the file {name} is damaged: stop the app, and put the backup back",
+    "SQLITE_CORRUPT": (
+        "the file {name} is damaged: stop the app, remove the files beside it that end in -wal and -shm, and put the "
+        "backup back"
+    ),
     "SQLITE_READONLY": "this user may not write to {name}",
     "SQLITE_READONLY_DIRECTORY": "this user may not create files in the folder of {name}, as SQLite has to",
     "SQLITE_PERM": "this user may not open {name}",
@@ -191,6 +194,13 @@ class UnfinishedRestoreError(UnusableDatabaseError):
             f"the database holds a part of a backup (keys or unique indexes are missing in {', '.join(tables)}): "
             "create it anew, and restore the backup to its end"
         )
+
+
+class DamagedFileError(UnusableDatabaseError):
+    """An SQLite file is damaged, though it can be read in part."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__(_SQLITE["SQLITE_CORRUPT"].format(name=file))
 
 
 def describe_place(database_url: str) -> str:

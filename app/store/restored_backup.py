@@ -12,11 +12,29 @@ from sqlalchemy import func, select, update
 from sqlmodel import col
 
 from app.core.vocabulary import Kind, State
-from app.store.database import Database
+from app.store.connection_errors import DamagedFileError, sqlite_file
+from app.store.database import Database, create_engine, is_sqlite
 from app.store.tables import Operation
 
 _AT_ONCE = 50_000  # rows that one statement covers
 _MONEY = (Kind.CAPTURE, Kind.VOID, Kind.REFUND)
+
+
+async def require_whole(database_url: str) -> None:
+    """Raise DamagedFileError for an SQLite file that is not whole. Reads all of it.
+
+    If the log of the lost database was left beside its backup, SQLite writes that into it, and nothing else tells.
+    """
+    if not is_sqlite(database_url):
+        return
+    engine = create_engine(database_url)
+    try:
+        async with engine.connect() as connection:
+            found = (await connection.exec_driver_sql("PRAGMA integrity_check(1)")).scalar_one()
+    finally:
+        await engine.dispose()
+    if found != "ok":
+        raise DamagedFileError(sqlite_file(database_url))
 
 
 async def mark_waiting_as_unknown(database: Database, now: datetime) -> int:

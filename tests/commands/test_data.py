@@ -1,6 +1,10 @@
 """``data prune``: what is kept no longer, said before it goes, and gone. ``data restored``: a backup was put back."""
 
+import shutil
+import sqlite3
+from contextlib import closing
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -53,6 +57,34 @@ async def test_what_waited_when_the_backup_was_made_is_not_sent(
     assert (await shell("data", "restored", "--json")).json == {"looked_up_instead": 1}
     said = await shell("data", "restored")
     assert (said.status, "will be looked up instead: 0" in said.out, "reconcile run" in said.out) == (0, True, True)
+
+
+@one_database
+@pytest.mark.fault("backup-restored")
+async def test_a_backup_beside_which_the_log_of_the_lost_database_was_left_is_not_used(
+    shell: Shell, services: Services, account: MerchantAccount, settings: Settings, tmp_path: Path
+) -> None:
+    """SQLite writes that log into the backup, and most of what it reads of the two looks right."""
+    file = sqlite_file(settings.database)
+    restored = tmp_path / "restored.sqlite"
+
+    async def pay(*numbers: int) -> None:
+        for number in numbers:
+            await store_payment(services, account, transaction_id=f"transaction-{number}", order_id=f"{number}")
+
+    def empty_log() -> None:
+        with closing(sqlite3.connect(file)) as beside:
+            beside.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    await pay(0)
+    empty_log()
+    shutil.copy(file, restored)
+    await pay(*range(1, 80))
+    empty_log()
+    await pay(80)
+    shutil.copy(f"{file}-wal", f"{restored}-wal")
+    told = await shell("data", "restored", APP_DATABASE_URL=f"sqlite:///{restored}")
+    told.failed(f"the file {restored} is damaged: stop the app, remove the files beside it", status=2)
 
 
 @one_database

@@ -358,7 +358,10 @@ async def test_a_damaged_file_is_named(tmp_path: Path, run: Run, command: str) -
     content = file.read_bytes()
     file.write_bytes(content[:100] + b"\xff" * (len(content) - 100))
     outcome = await run({"APP_DATA_DIR": str(tmp_path), "APP_DATABASE_URL": f"sqlite:///{file}"}, command)
-    assert said(outcome) == f"APP_DATABASE_URL: the file {file} is damaged: stop the app, and put the backup back"
+    assert said(outcome) == (
+        f"APP_DATABASE_URL: the file {file} is damaged: stop the app, remove the files beside it that end in "
+        "-wal and -shm, and put the backup back"
+    )
 
 
 async def test_variables_of_services_in_kubernetes_are_no_settings(tmp_path: Path, run: Run) -> None:
