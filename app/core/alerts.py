@@ -19,7 +19,7 @@ alert                 raised while                                              
 ``NOT_OWED``          money came for a cancelled order, for none, or too much      given back, or acknowledged
 ``NOT_PAID``          an order relies on a failed payment, or its total rose       paid or cancelled, or acknowledged
 ``PAID_TWICE``        several payments pay for the same                            enough is given back, or acknowledged
-``CHARGED_ON``        the subscription of a deleted customer goes on              it is cancelled, or acknowledged
+``CHARGED_ON``        a deleted customer's subscription, or a test one, goes on    it is cancelled, or acknowledged
 ``WAITING``           an outcome is not known for a day                            it is known
 ``SEALED``            no key of ours opens a notification                          the key is back, or acknowledged
 ``FAILED``            a notification cannot be processed for a while               it is processed, or acknowledged

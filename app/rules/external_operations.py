@@ -18,6 +18,7 @@ from app.rules.mapper import Observation, largest_payer_fee
 from app.rules.observation import is_ours, reference_of_external_operation
 from app.rules.problems import (
     CHARGED_ON,
+    TEST_CHARGED_ON,
     Cause,
     cause_of_mismatch,
     cause_of_operation_mismatch,
@@ -217,9 +218,10 @@ def flag_overdrawn_by_others(aggregate: PaymentAggregate, now: datetime) -> None
 
 
 def clear_charged_on(payment: Payment, now: datetime) -> None:
-    """End the problem with the subscription of a deleted customer, once that is cancelled, by whomever."""
+    """End the problems with a subscription that goes on, once that is cancelled, by whomever."""
     if not has_running_subscription(payment):
-        clear_problem(payment, CHARGED_ON, now)
+        for cause in (CHARGED_ON, TEST_CHARGED_ON):
+            clear_problem(payment, cause, now)
 
 
 def clear_overdrawn(aggregate: PaymentAggregate, now: datetime) -> None:

@@ -75,6 +75,7 @@ class IssueCode(StrEnum):
     OVERPAID = "overpaid"
     TEST_MONEY = "test_money"
     CUSTOMER_DELETED = "customer_deleted"
+    TEST_SUBSCRIPTION = "test_subscription"
     ORDER_NOT_PAID = "order_not_paid"
     CHECKOUT_TOTAL_ROSE = "checkout_total_rose"
     ORDER_TOTAL_ROSE = "order_total_rose"
@@ -211,6 +212,10 @@ _TEXTS: Mapping[IssueCode, str] = {
     IssueCode.CUSTOMER_DELETED: gettext_noop(
         "The customer was deleted in Saleor, but the gateway goes on charging the subscription: cancel it, unless the "
         "customer wants to keep it."
+    ),
+    IssueCode.TEST_SUBSCRIPTION: gettext_noop(
+        "The channel takes real money now, but a test project's subscription goes on: Saleor shows each of its charges "
+        "as paid, and you receive nothing. Cancel it; the customer must subscribe again, with a real card."
     ),
     IssueCode.SECOND_PAYMENT: gettext_noop(
         "The gateway reports a second successful payment of this order, over %(sum)s: compare this payment with "

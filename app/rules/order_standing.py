@@ -26,6 +26,7 @@ from app.rules.issues import Issue, IssueCode
 from app.rules.page_cancellation import NOT_OWED_PAGE, create_cancellation, was_closed_for
 from app.rules.problems import (
     PAID_TWICE,
+    TEST_CHARGED_ON,
     TOTAL_ROSE,
     Cause,
     Unowed,
@@ -41,6 +42,7 @@ from app.rules.problems import (
     restate_unowed_money,
 )
 from app.rules.references import reference_of_note
+from app.rules.subscription import has_running_subscription
 from saleor_app_sdk.responses import EventType
 from saleor_app_sdk.transaction_source import TransactionSource
 
@@ -254,6 +256,13 @@ def flag_late_test_money(aggregate: PaymentAggregate, operation: Operation, now:
     """Show staff a payment in a test project that has succeeded although its page was to be closed for that."""
     if operation.kind is Kind.CREATE and was_closed_for(aggregate, CloseReason.LEFT_TEST_PROJECT):
         flag_test_money(aggregate, now)
+        flag_test_subscription(aggregate, now)
+
+
+def flag_test_subscription(aggregate: PaymentAggregate, now: datetime) -> None:
+    """Show staff a test project's subscription that goes on in a channel that takes real money now."""
+    if has_running_subscription(aggregate.payment):
+        raise_problem(aggregate, Issue(IssueCode.TEST_SUBSCRIPTION), now, cause=TEST_CHARGED_ON)
 
 
 def _flag_failure(aggregate: PaymentAggregate, source: TransactionSource, now: datetime) -> None:

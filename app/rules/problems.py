@@ -18,8 +18,8 @@ cause                             raised when                           ends whe
                                   failed, or its total rose             looked, or the latter is given back
 ``PAID_TWICE``                    several payments pay for the same     enough is refunded, or staff have
                                                                         looked
-``CHARGED_ON``                    Saleor has deleted the customer of a  it is cancelled, or staff have looked
-                                  subscription that goes on
+``CHARGED_ON``,                   a deleted customer's subscription     it is cancelled, or staff have looked
+``TEST_CHARGED_ON``               goes on, or a left test project's
 ``SEALED``                        no key of ours opens a notification   one of the same order opens
 ``UNREADABLE``                    a look-up shows unreadable records    one shows none, or staff have looked
 ``cause_of_mismatch``             a gateway record does not match the   the operation has ended without a
@@ -85,6 +85,7 @@ KEYS = Cause(AlertKind.KEYS)
 ADDRESS = Cause(AlertKind.ADDRESS)
 PAID_TWICE = Cause(AlertKind.PAID_TWICE)
 CHARGED_ON = Cause(AlertKind.CHARGED_ON)
+TEST_CHARGED_ON = Cause(AlertKind.CHARGED_ON, "test-project")
 SEALED = Cause(AlertKind.SEALED)
 UNREADABLE = Cause(AlertKind.MISMATCH, "unreadable")
 _MORE = Cause(AlertKind.MISMATCH, "more")

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-from sqlalchemy import and_, case, or_
+from sqlalchemy import and_, case, func, not_, or_
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import Select
 
-from app.core.vocabulary import PaymentStatus
+from app.core.vocabulary import SUBSCRIPTION_CANCELED, PaymentStatus
 from app.store.tables import ChannelRoute, MerchantAccount, Payment
 
 
@@ -27,11 +27,12 @@ def select_route(
 
 
 async def payment_ids_of_test_projects(session: AsyncSession, installation_id: int, channel: str) -> Sequence[int]:
-    """Return the row ids of payments of a channel in test projects that can be paid, or whose order may yet be placed.
+    """Return the row ids of payments of a channel in test projects that can be paid, or go on to be.
 
-    Newest first.
+    The latter: their order may yet be placed, or their subscription is charged. Newest first.
     """
     paid = col(Payment.status).in_((PaymentStatus.AUTHORIZED, PaymentStatus.PAID))
+    has_ended = func.coalesce(col(Payment.recurring_status), "") == SUBSCRIPTION_CANCELED
     query = (
         select(Payment.id)
         .join(MerchantAccount, col(MerchantAccount.id) == col(Payment.account_id))
@@ -39,7 +40,11 @@ async def payment_ids_of_test_projects(session: AsyncSession, installation_id: i
             Payment.installation_id == installation_id,
             Payment.channel == channel,
             col(MerchantAccount.test_project),
-            or_(col(Payment.status) == PaymentStatus.PENDING, and_(paid, col(Payment.order_number).is_(None))),
+            or_(
+                col(Payment.status) == PaymentStatus.PENDING,
+                and_(paid, col(Payment.order_number).is_(None)),
+                and_(col(Payment.recurring_id).is_not(None), not_(has_ended)),
+            ),
         )
         .order_by(col(Payment.created_at).desc(), col(Payment.id).desc())
     )

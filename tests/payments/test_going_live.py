@@ -8,12 +8,21 @@ from app.core.alerts import AlertKind
 from app.core.vocabulary import CloseReason, PaymentStatus
 from app.flows.accounts.channels import assign_channel
 from app.flows.open_pages import OpenPageChecks, check_polled_page
+from app.flows.staff.subscription import cancel_subscription
 from app.store.tables import MerchantAccount
 from integration_base_tests.loopback import json_reply
+from tests.payments.alert_cases import subjects
 from tests.payments.fake_gateway import payment
+from tests.payments.operations.test_subscriptions import ACTIVE, CANCELLED
 from tests.payments.second_account import add_second_account
 from tests.payments.shop import TOTAL, Shop
-from tests.payments.test_money_and_order_part import begin_on_checkout, begin_on_order, closing_reasons, told
+from tests.payments.test_money_and_order_part import (
+    acknowledge_all,
+    begin_on_checkout,
+    begin_on_order,
+    closing_reasons,
+    told,
+)
 
 pytestmark = pytest.mark.law(10)
 
@@ -144,3 +153,51 @@ async def test_pages_of_another_channel_stay_open(shop: Shop, live: MerchantAcco
     await assign_channel(shop.services, "eur", live)
 
     assert await closing_reasons(shop) == []
+
+
+async def subscribe(shop: Shop) -> None:
+    """An order is placed and paid, and with that a subscription has begun in the test project."""
+    await begin_on_order(shop)
+    await shop.notify(payment(shop.order_id, recurring=ACTIVE))
+    await shop.work()
+
+
+async def test_subscription_of_a_test_project_is_for_staff_until_it_is_cancelled(
+    shop: Shop, live: MerchantAccount
+) -> None:
+    await subscribe(shop)
+    assert await subjects(shop) == []
+
+    await go_live(shop, live)
+    assert await subjects(shop) == [(AlertKind.CHARGED_ON, 1)]
+    assert "a test project's subscription" in await told(shop)
+
+    await acknowledge_all(shop)
+    await assign_channel(shop.services, "uah", live)  # it is saved once more
+    assert await subjects(shop) == []
+
+    shop.gateway.will_answer(CANCELLED)
+    await cancel_subscription(shop.services, shop.order_id, "olena")
+    assert not (await shop.aggregate()).payment.has_problems
+
+
+async def test_cancelled_subscription_of_a_test_project_is_left_alone(shop: Shop, live: MerchantAccount) -> None:
+    await subscribe(shop)
+    shop.gateway.will_answer(CANCELLED)
+    await cancel_subscription(shop.services, shop.order_id, "olena")
+
+    await go_live(shop, live)
+
+    assert await subjects(shop) == []
+
+
+async def test_subscription_that_begins_on_a_page_of_a_test_project_even_so_is_for_staff(
+    shop: Shop, live: MerchantAccount
+) -> None:
+    await begin_on_order(shop)
+    await go_live(shop, live)
+
+    await shop.notify(payment(shop.order_id, recurring=ACTIVE))
+    await shop.work()
+
+    assert await subjects(shop) == [(AlertKind.NOT_OWED, 1), (AlertKind.CHARGED_ON, 1)]

@@ -170,7 +170,7 @@ async def assign_channel(services: Services, channel: str, account: MerchantAcco
     """Send the money of a channel to an account. Raises AccountError.
 
     If that is real money, the pages of test projects that are still open in the channel are closed: a test card must
-    not pay a real order.
+    not pay a real order. Staff are shown the subscriptions of test projects that go on.
     """
     await services.accounts.map_channel(channel, account.id)
     if account.test_project:

@@ -179,11 +179,12 @@ ALERT_TEXTS: Mapping[AlertKind, AlertText] = {
         "saleor-gateway payments list --problems",
     ),
     AlertKind.CHARGED_ON: AlertText(
-        gettext_noop("The subscription of a deleted customer goes on"),
-        gettext_noop("The gateway charges the card until the subscription is cancelled. Saleor cannot end it."),
+        gettext_noop("A subscription goes on that should perhaps end"),
         gettext_noop(
-            "Open the payment, and cancel the subscription there. If the customer wants to keep it, mark it here."
+            "Its customer was deleted in Saleor, or it was begun in a test project and its channel takes real money "
+            "now. The gateway charges the card until the subscription is cancelled. Saleor cannot end it."
         ),
+        gettext_noop("Open the payment, and cancel the subscription there. If it is to go on, mark it here."),
         "saleor-gateway payments list --problems",
     ),
     AlertKind.WAITING: AlertText(

@@ -24,6 +24,7 @@ from app.rules.order_standing import (
     compare_with_source,
     do_not_count_poll,
     flag_test_money,
+    flag_test_subscription,
     needs_comparison,
 )
 from saleor_app_sdk.reports import ReportOutcome
@@ -160,8 +161,10 @@ class ChannelWentLive(Fact[bool]):
     def decide(self, aggregate: PaymentAggregate) -> bool:
         """Have the worker close the page: a test card must not pay a real order.
 
-        A checkout that is paid already may still become an order: staff are told before it does.
+        A checkout that is paid already may still become an order: staff are told before it does. So they are of a
+        subscription, whose charges Saleor counts like real ones.
         """
+        flag_test_subscription(aggregate, self.now)
         if aggregate.payment.order_number is None:
             flag_test_money(aggregate, self.now)
         return close_page(aggregate, CloseReason.LEFT_TEST_PROJECT, self.now)
