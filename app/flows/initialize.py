@@ -40,7 +40,7 @@ from app.rules.requests.direct import (
     check_sealed_accepted,
     plan_direct,
 )
-from app.rules.requests.payment import Terms, card_owner_of, check_names, no_account_refusal, plan_hosted, terms_of
+from app.rules.requests.payment import Terms, card_owner_of, no_account_refusal, plan_hosted, terms_of, with_both_names
 from app.rules.requests.storefront import is_direct_payment
 from app.rules.responses import error_data, session_refusal_response, session_response
 from app.rules.split.planning import requested_shares
@@ -260,7 +260,7 @@ async def build_direct_plan(
     saved_card_id = terms.data.saved_card_id
     if saved_card_id is None:
         check_sealed_accepted(terms.account)
-    check_names(terms)
+    terms = with_both_names(terms)
     browser = browser_of(terms, event.customer_ip_address)
     if saved_card_id is not None:
         card, token = await get_saved_card(services, terms.account, event.customer_id, saved_card_id, terms.language)

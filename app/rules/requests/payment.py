@@ -4,7 +4,7 @@ Everything is checked before any row is written and before any call is made.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from typing import Any, TypeVar
@@ -331,11 +331,20 @@ def _missing_field_refusal(field: str) -> RefusalError:
     return RefusalError(code, message, path)
 
 
-def check_names(terms: Terms) -> None:
-    """Refuse a direct payment whose shopper has no first or last name (gateway interface, 1a). Raises RefusalError."""
+def with_both_names(terms: Terms) -> Terms:
+    """Return the terms of a direct payment, which has a first and a last name (gateway interface, 1a).
+
+    Who has a single name is called by it twice, unless the gateway requires both of the merchant's sector: that is
+    about who the shopper is. Raises RefusalError.
+    """
+    shopper = terms.shopper
+    only = shopper.first_name or shopper.last_name
+    if Sector(terms.account.sector) is Sector.GENERAL:
+        shopper = replace(shopper, first_name=shopper.first_name or only, last_name=shopper.last_name or only)
     refusals = Refusals()
-    _require_names(terms.shopper, refusals)
+    _require_names(shopper, refusals)
     refusals.raise_if_any()
+    return replace(terms, shopper=shopper)
 
 
 def _require_names(shopper: Shopper, refusals: Refusals) -> None:

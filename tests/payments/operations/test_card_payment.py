@@ -538,6 +538,28 @@ async def test_a_direct_payment_needs_a_name_whatever_the_account_says(shop: Sho
     ]
 
 
+@pytest.mark.law(17)
+@pytest.mark.parametrize("names", [("Sukarno", ""), ("", "Sukarno")])
+async def test_a_shopper_with_a_single_name_is_called_by_it_twice(shop: Shop, names: tuple[str, str]) -> None:
+    """The gateway requires a first and a last name with a card, and some people have one name."""
+    shop.gateway.will_answer(json_reply(direct(shop)))
+    billing = {"phone": "+380501234567", "firstName": names[0], "lastName": names[1]}
+    answer = await shop.begin(data=await typed(shop), sourceObject=source_object(billingAddress=billing))
+    assert answer.result == "CHARGE_SUCCESS"
+    asked = shop.gateway.requests[0].json
+    assert (asked["customer_fname"], asked["customer_lname"]) == ("Sukarno", "Sukarno")
+
+
+@pytest.mark.parametrize("strict", [{"sector": "gambling"}, {"names_required": True}])
+async def test_a_merchant_who_must_know_the_shopper_gets_no_name_that_nobody_has_given(
+    shop: Shop, strict: dict[str, Any]
+) -> None:
+    await shop.services.accounts.change(shop.account.id, **strict)
+    billing = {"phone": "+380501234567", "firstName": "Sukarno"}
+    answer = await shop.begin(data=await typed(shop), sourceObject=source_object(billingAddress=billing))
+    assert (error_of(answer)["code"], error_of(answer)["field"]) == ("MISSING_NAME", "data.customer.lastName")
+
+
 async def test_the_shoppers_address_is_saleors_word_when_the_storefront_says_nothing(shop: Shop) -> None:
     shop.gateway.will_answer(json_reply(direct(shop)))
     await shop.begin(data=await typed(shop, customer={}), customerIpAddress="2001:db8::7")
