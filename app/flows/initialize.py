@@ -16,6 +16,8 @@ import asyncio
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+import structlog
+
 from app.core.payment import Operation, Payment, PaymentAggregate
 from app.core.vocabulary import Kind, Mode, Origin, State
 from app.flows.card_keys import private_jwks
@@ -41,7 +43,7 @@ from app.rules.requests.direct import (
     plan_direct,
 )
 from app.rules.requests.payment import Terms, card_owner_of, no_account_refusal, plan_hosted, terms_of, with_both_names
-from app.rules.requests.storefront import is_direct_payment
+from app.rules.requests.storefront import is_direct_payment, unread_fields
 from app.rules.responses import error_data, session_refusal_response, session_response
 from app.rules.split.planning import requested_shares
 from app.services import Services
@@ -61,6 +63,8 @@ from saleor_app_sdk.events import (
 from saleor_app_sdk.responses import SessionResponse, TransactionFlow
 
 STORE_MOVED = "STORE_MOVED"
+log = structlog.get_logger(__name__)
+
 _STORE_MOVED_MESSAGE = (
     "This payment was started when this Saleor had another address: the operator of the app moves it with "
     "`saleor-gateway installations move`. Until then, its state is not known here."
@@ -86,6 +90,7 @@ async def initialize(
     account = await services.accounts.for_channel(installation.id, channel.slug, channel.id)
     try:
         plan = await _plan_creation(services, event, installation, account)
+        _log_unread_fields(event, plan)
         journaled = await _record_intent(
             services,
             event,
@@ -150,6 +155,12 @@ async def _plan_creation(
         hosted_payment_call(client, hosted.request, qr=bool(hosted.terms.data.qr)),
         expires_at,
     )
+
+
+def _log_unread_fields(event: TransactionInitializeSession | TransactionProcessSession, plan: _CreationPlan) -> None:
+    """Say which of the storefront's data was replaced by Saleor's, or left out: its developer may ask why."""
+    if unread := unread_fields(event.data, plan.terms.data.customer):
+        log.info("storefront data not read", payment=plan.request.order_id, detail=", ".join(unread))
 
 
 def hosted_payment_call(client: GatewayClient, request: HostedPayment, *, qr: bool) -> Call:

@@ -356,6 +356,9 @@ def require(value: str, code: RefusalCode, what: str, field: str) -> str:
     """Return ``value``. Raises RefusalError if it is empty, because then the storefront must pass ``what``."""
     if not value:
         raise RefusalError(
-            code, f"The shopper's {what} is missing: the checkout has none; the storefront can pass `{field}`.", field
+            code,
+            f"The shopper's {what} is missing or cannot be read, and the checkout has none: "
+            f"the storefront can pass `{field}`.",
+            field,
         )
     return value

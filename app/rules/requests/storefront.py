@@ -161,14 +161,13 @@ def _to_lower_case(value: Any) -> Any:
 class Customer(_StorefrontModel):
     """The storefront's data about the shopper, which takes precedence over Saleor's.
 
-    Where Saleor has the same, or the gateway can do without, what cannot be read counts as absent. An e-mail address
-    and a phone number that cannot be read are refused: the shopper has mistyped them.
+    Saleor has the same, or the gateway can do without: what cannot be read counts as absent.
     """
 
     model_config = ConfigDict(coerce_numbers_to_str=True)
 
-    email: _Email | None = None
-    phone: _Phone = None
+    email: Lenient[_Email] = None
+    phone: Lenient[_Phone] = None
     first_name: Lenient[_Name] = None
     last_name: Lenient[_Name] = None
     patronymic: Lenient[_Name] = None
@@ -177,6 +176,18 @@ class Customer(_StorefrontModel):
     country: _Country = None
     ip: _Ip = None
     referrer: Lenient[_Referrer] = None
+
+
+def unread_fields(data: Any, customer: Customer) -> list[str]:
+    """Return the paths of what the storefront's data says of the shopper and nobody can read."""
+    given = data.get("customer") if isinstance(data, dict) else None
+    if not isinstance(given, dict):
+        return []
+    return [
+        f"data.customer.{field.alias}"
+        for name, field in Customer.model_fields.items()
+        if getattr(customer, name) is None and not is_blank(given.get(field.alias or name, given.get(name)))
+    ]
 
 
 class Fingerprint(_StorefrontModel):

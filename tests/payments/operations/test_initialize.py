@@ -342,7 +342,6 @@ class TestRefusedBeforeAnything:
                 {"returnUrl": "https://evil.example/", "saveCard": "perhaps", "customer": {"email": "taras"}},
                 [
                     ("INVALID_AMOUNT", "amount"),
-                    ("INVALID_DATA", "data.customer.email"),
                     ("INVALID_DATA", "data.saveCard"),
                     ("INVALID_RETURN_URL", "data.returnUrl"),
                 ],
@@ -367,6 +366,19 @@ class TestRefusedBeforeAnything:
         """Of two failures without a reference of their own Saleor would swallow one."""
         first, second = await shop.begin(amount="0"), await shop.begin(amount="0")
         assert first.psp_reference != second.psp_reference
+
+
+@pytest.mark.law(17)
+async def test_an_address_of_the_storefronts_that_cannot_be_read_is_named_in_the_log(
+    shop: Shop, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shop.gateway.will_answer(shop.gateway.page())
+    answer = await shop.begin(data={"customer": {"email": "taras at example", "phone": " ", "taxId": ["1"]}})
+    assert answer.result == "CHARGE_ACTION_REQUIRED"
+    assert shop.gateway.requests[0].json["customer_email"] == "taras@example.com"
+    [line] = [line for line in capsys.readouterr().out.splitlines() if "data not read" in line]
+    assert "data.customer.email, data.customer.taxId" in line
+    assert "taras at example" not in line
 
 
 async def test_what_the_storefront_knows_of_the_shopper_goes_before_what_saleor_knows(shop: Shop) -> None:

@@ -171,6 +171,32 @@ def test_a_blank_part_of_an_address_is_absent() -> None:
     assert refused.value.code is RefusalCode.MISSING_EMAIL
 
 
+@pytest.mark.law(17)
+@pytest.mark.parametrize(
+    "customer",
+    [{"email": "nobody"}, {"email": "a@b@c.com"}, {"email": ["a@b.com"]}, {"phone": "0" * 33}, {"phone": {}}],
+)
+def test_what_cannot_be_read_of_how_to_reach_the_shopper_is_taken_from_saleor(customer: dict[str, Any]) -> None:
+    request = planned(data={"customer": customer}).request
+    assert (request.customer_email, request.customer_phone) == ("taras@example.com", "+380501234567")
+
+
+@pytest.mark.parametrize(
+    ("customer", "code", "field"),
+    [
+        ({"email": "nobody"}, RefusalCode.MISSING_EMAIL, "data.customer.email"),
+        ({"phone": "0" * 33}, RefusalCode.MISSING_PHONE, "data.customer.phone"),
+    ],
+)
+def test_what_cannot_be_read_and_saleor_does_not_know_is_asked_for(
+    customer: dict[str, Any], code: RefusalCode, field: str
+) -> None:
+    with pytest.raises(RefusalError) as refused:
+        planned(sourceObject=source_object(email="", billingAddress={}), data={"customer": CUSTOMER | customer})
+    assert (refused.value.code, refused.value.field) == (code, field)
+    assert "is missing or cannot be read" in refused.value.message
+
+
 def test_what_breaks_a_limit_of_the_gateway_is_refused_without_the_value() -> None:
     with pytest.raises(RefusalError) as refused:
         planned(an_account(merchant_mcc="groceries"))

@@ -78,8 +78,6 @@ def test_whatever_a_storefront_sends_is_read_or_refused_in_words(data: Any) -> N
         ("text", "data"),
         (["text"], "data"),
         ({"customer": "Taras"}, "data.customer"),
-        ({"customer": {"email": "nobody"}}, "data.customer.email"),
-        ({"customer": {"phone": "0" * 33}}, "data.customer.phone"),
         ({"returnUrl": "https://shop.example.com/" + "x" * 2000}, "data.returnUrl"),
         ({"saveCard": "perhaps"}, "data.saveCard"),
         ({"subscription": {"every": 1}}, "data.subscription.interval"),
