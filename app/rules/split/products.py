@@ -96,8 +96,10 @@ def items_of(source: Source, amount: Decimal, language: str = "en") -> list[Item
     if source.total is None or source.total.gross.amount != amount:
         return None
     unit = smallest_unit(source.total.gross.currency, amount)
-    most = total + unit * (len(items) + 1) / 2  # each item is rounded by half a unit at most, and the total is
-    return _spread_difference(items, amount, unit) if ZERO < amount <= most else None
+    if not ZERO < amount <= total + _most_rounding(len(items), unit):
+        return None
+    shares = _spread([item.total for item in items], amount, unit)
+    return [replace(item, total=share) for item, share in zip(items, shares, strict=True) if share]
 
 
 def article_of(line: SourceLine) -> str:
@@ -144,13 +146,15 @@ def _tax_percent(price: TaxedMoney, quantity: int) -> Decimal:
     return min(near, key=lambda rate: abs(rate - exact), default=exact.quantize(CENT))
 
 
-def _spread_difference(items: Sequence[Item], amount: Decimal, unit: Decimal) -> list[Item]:
-    shares = distribute(amount, {f"{number:06}": item.total for number, item in enumerate(items)}, unit)
-    return [
-        replace(item, total=share)
-        for number, item in enumerate(items)
-        if (share := shares.get(f"{number:06}")) is not None
-    ]
+def _most_rounding(number: int, unit: Decimal) -> Decimal:
+    """Return the most by which a total and its items can differ: each is rounded by half a unit, and the total is."""
+    return unit * (number + 1) / 2
+
+
+def _spread(totals: Sequence[Decimal], amount: Decimal, unit: Decimal) -> list[Decimal]:
+    """Return totals that sum to ``amount``, in proportion to those given."""
+    shares = distribute(amount, {f"{number:06}": total for number, total in enumerate(totals)}, unit)
+    return [shares.get(f"{number:06}", ZERO) for number in range(len(totals))]
 
 
 def _plain_product(item: Item, currency: str) -> Product:
@@ -178,12 +182,29 @@ def _fiscal_products(item: Item, receipt_delivery: str | None, unit: Decimal) ->
 
 
 def basket_of(source: Source, metadata_key: str) -> Basket:
-    """Return the basket of a checkout or an order."""
+    """Return the basket of a checkout or an order.
+
+    What Saleor has rounded apart is spread over the lines and the shipping, as in the products: it is neither a
+    surcharge nor paid by a gift card, and each share still is what its products cost.
+    """
     lines = [line_of(line, metadata_key) for line in source.lines]
     shipping = _gross_amount(source.shipping_price)
     full = sum((line.total for line in lines), shipping)
-    total = full if source.total is None else source.total.gross.amount
-    return Basket(lines, total, shipping, gift_cards=max(full - total, ZERO))
+    if source.total is None:
+        return Basket(lines, full, shipping)
+    total, currency = source.total.gross.amount, source.total.gross.currency
+    prices, unit = [*(line.total for line in lines), shipping], smallest_unit(currency, total)
+    priced = sum(price > 0 for price in prices)
+    if full == total or total <= 0 or abs(full - total) > _most_rounding(priced, unit):
+        return Basket(lines, total, shipping, gift_cards=max(full - total, ZERO))
+    *spread, shipping = _spread(prices, total, unit)
+    return Basket([_at_price(line, price) for line, price in zip(lines, spread, strict=True)], total, shipping)
+
+
+def _at_price(line: Line, price: Decimal) -> Line:
+    """Return a line whose price has been rounded otherwise, with the same discount."""
+    before = line.before_discounts
+    return replace(line, total=price, before_discounts=None if before is None else before + price - line.total)
 
 
 def granted_lines(granted: GrantedRefund, metadata_key: str) -> list[GrantedLine]:

@@ -9,7 +9,7 @@ from app.core.vocabulary import Kind, State
 from app.store.tables import ProductsForm
 from integration_base_tests.loopback import HangUp, ReceivedRequest, json_reply
 from tests.payments.fake_gateway import action_of, operation, payment
-from tests.payments.shop import TOTAL, Shop
+from tests.payments.shop import TOTAL, Shop, source_object
 from tests.payments.split.market import (
     LAMP,
     MUGS,
@@ -23,6 +23,7 @@ from tests.payments.split.market import (
     shares,
     split_checkout,
     standing,
+    taxed,
 )
 from tests.payments.split.people import MARKET, NAMES, POTTER, SMITH, WEAVER, rules
 
@@ -276,3 +277,59 @@ class TestProducts:
         }
         rest = {MARKET: [("Доставка", 1)], POTTER: [("Mugs", 1)], SMITH: [("Lamp", 1)]}
         assert products(await refund(market, "369.50", "rest")) == rest
+
+
+def rounded_apart(total: str) -> dict[str, Any]:
+    """Two lines of 10.00 each, and a total that Saleor has rounded by itself: a tax app counts parts of a cent."""
+    lines = [line("Candle", "10.00", SMITH), line("Mug", "10.00", POTTER)]
+    return source_object(totalPrice=taxed(total), lines=lines)
+
+
+class TestTotalsRoundedApart:
+    """Lines and total of an order differ by a cent of rounding, which is nobody's surcharge and no gift card."""
+
+    TOTALS = pytest.mark.parametrize(
+        ("total", "theirs"),
+        [
+            ("20.01", {"potter": "10.00", "smith": "10.01"}),
+            ("19.99", {"potter": "9.99", "smith": "10.00"}),
+        ],
+    )
+
+    @pytest.fixture
+    async def fiscal_market(self, market: Shop) -> Shop:
+        """Each share of its payments names its products, for a fiscal receipt."""
+        await enable_splitting(market, gift_cards="default", discounts="default")
+        market.account = await market.services.accounts.change(market.account.id, products=ProductsForm.FISCAL)
+        return market
+
+    @TOTALS
+    async def test_a_purchase_and_its_refund(self, fiscal_market: Shop, total: str, theirs: dict[str, str]) -> None:
+        market, everything = fiscal_market, {POTTER: [("Mug", 1)], SMITH: [("Candle", 1)]}
+        market.gateway.will_answer(market.gateway.page())
+        await market.begin(amount=total, sourceObject=rounded_apart(total))
+        asked = market.gateway.requests[0].json
+        assert shares(asked["split"]) == of(**theirs)
+        assert products(asked["split"]) == everything
+
+        await market.notify(payment(market.order_id, amount=total))
+        await market.work()
+        given_back = await refund(market, total, "all")
+        assert shares(given_back) == of(**theirs)
+        assert products(given_back) == everything
+
+    @TOTALS
+    async def test_a_capture(self, fiscal_market: Shop, total: str, theirs: dict[str, str]) -> None:
+        market = fiscal_market
+        await market.complete_payment("AUTHORIZATION", amount=total, sourceObject=rounded_apart(total))
+        market.gateway.will_answer(json_reply(operation("capture", market.order_id, total)))
+        await market.request_action("CHARGE", total)
+        asked = market.gateway.requests[-1].json
+        assert shares(asked["split"]) == of(**theirs)
+        assert products(asked["split"]) == {POTTER: [("Mug", 1)], SMITH: [("Candle", 1)]}
+
+    async def test_what_is_more_than_rounding_is_a_surcharge(self, market: Shop) -> None:
+        market.gateway.will_answer(market.gateway.page())
+        await market.begin(amount="20.02", sourceObject=rounded_apart("20.02"))
+        asked = market.gateway.requests[0].json
+        assert shares(asked["split"]) == of(market="0.02", potter="10.00", smith="10.00")
