@@ -32,7 +32,6 @@ from gateway_client.models.accounts import BalanceAccount
 from integration_base.server_clock import ClockDifference, compare_clock
 
 _COMPARISON_INTERVAL = timedelta(minutes=1)
-_LONGEST_PAUSE = timedelta(hours=1)
 
 BalanceCache: TypeAlias = LatestCache[tuple[str, str | None, datetime], tuple[BalanceAccount, ...], GatewayError]
 """The latest balances that the gateway reported, by the account's id and when the account was last changed."""
@@ -46,7 +45,7 @@ class Gateways:
         self._accounts = accounts
         self._clients: dict[str, tuple[datetime, GatewayClient]] = {}
         self._compared: dict[str, datetime] = {}
-        self._pauses: dict[str, tuple[datetime, RateLimitedError]] = {}
+        self._pauses: dict[str, tuple[datetime, datetime, RateLimitedError]] = {}
 
     def credentials(self, account: MerchantAccount) -> Credentials:
         """Return the account's opened credentials. Raises VaultError."""
@@ -89,13 +88,14 @@ class Gateways:
         """Remember how long the gateway wants no requests for an account, if the error says so."""
         if isinstance(error, RateLimitedError) and error.pause is not None:
             # Without its traceback, which would keep alive everything that the call referred to.
-            self._pauses[account_id] = now + timedelta(seconds=error.pause), error.with_traceback(None)
+            until = now + timedelta(seconds=error.pause)
+            self._pauses[account_id] = now, until, error.with_traceback(None)
 
     def current_pause(self, account_id: str, now: datetime) -> RateLimitedError | None:
         """Return why nobody who can do with what is known asks the gateway now; None when it may be asked."""
-        until, error = self._pauses.get(account_id, (None, None))
-        # A pause that is longer than any is from before the clock was set back.
-        return error if until is not None and timedelta() < until - now <= _LONGEST_PAUSE else None
+        since, until, error = self._pauses.get(account_id, (now, now, None))
+        # A pause that begins in the future is from before the clock was set back.
+        return error if since <= now < until else None
 
     def is_comparison_due(self, account_id: str, now: datetime) -> bool:
         """Return True once a minute: then the records of an account are compared with what the gateway accepts."""

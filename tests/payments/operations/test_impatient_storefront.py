@@ -70,3 +70,14 @@ async def test_nobody_asks_while_the_gateway_wants_no_requests(waiting: Shop) ->
     waiting.clock.now += timedelta(minutes=11)
     await waiting.process_session()
     assert waiting.gateway.polls == before + 1
+
+
+@pytest.mark.fault("gateway-busy")
+async def test_pause_from_before_the_clock_was_set_back_holds_nobody_up(waiting: Shop) -> None:
+    refusal = {"message": "Too many requests", "args": {"code": "P-429"}}
+    waiting.gateway.will_answer(json_reply(refusal, 429, retry_after="600"))
+    await waiting.request_action("CANCEL", "0", "one")
+    before = waiting.gateway.polls
+    waiting.clock.now -= timedelta(minutes=20)
+    await waiting.process_session()
+    assert waiting.gateway.polls == before + 1
