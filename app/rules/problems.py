@@ -183,11 +183,9 @@ def message_of(problem: Problem) -> LazyMessage:
     return stored_message(problem.message)
 
 
-def problem_messages(payment: Payment) -> list[LazyMessage]:
-    """Return the messages of the problems that staff must still look at, oldest first.
-
-    What is refunded while the payer's bank decides on a dispute, the payer may get twice.
-    """
+def problem_messages(payment: Payment, kind: AlertKind | None = None) -> list[LazyMessage]:
+    """Return the messages of the problems that staff must still look at, or of one kind of them, oldest first."""
+    # What is refunded while the payer's bank decides on a dispute, the payer may get twice.
     is_disputed = any(
         problem.kind is AlertKind.DISPUTE and problem.key.startswith(_OPEN_DISPUTE)
         for problem in _unended_problems(payment)
@@ -195,6 +193,7 @@ def problem_messages(payment: Payment) -> list[LazyMessage]:
     return [
         while_disputed(message_of(problem)) if is_disputed and problem.kind in _ADVISE_REFUND else message_of(problem)
         for problem in open_problems(payment)
+        if kind in {None, problem.kind}
     ]
 
 

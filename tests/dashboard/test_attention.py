@@ -10,7 +10,7 @@ from app.flows.reconciliation.run import begin_run
 from app.flows.staff.manual_resolution import acknowledge_problems
 from app.i18n.messages import LazyMessage
 from app.reports.alerts.open_alerts import PATIENCE
-from app.rules.problems import cause_of_mismatch
+from app.rules.problems import PAID_TWICE, cause_of_mismatch
 from app.store.reconciliations import Finding, record_findings, update_run
 from app.store.tables import DiscrepancyKind, DiscrepancyState, ReconciliationRun, RunState
 from saleor_app_sdk.testing.vocabulary import EventType
@@ -87,6 +87,24 @@ async def test_buttons_that_do_the_same_to_two_payments_have_different_names(
             await expect(frame.get_by_role("button", name=name, exact=True)).to_have_count(1)
         for name in (f"{BUTTON} 100.00 UAH Order 1001", f"{BUTTON} 100.00 UAH Order 1002"):
             await expect(frame.get_by_role("button", name=name, exact=True)).to_have_count(1)
+
+
+@one_database
+async def test_each_alert_of_a_payment_says_its_own_and_is_reviewed_by_itself(staff_client: StaffClient) -> None:
+    kept = await staff_client.payment(1)
+    order_id, database, now = kept.order_id, staff_client.services.database, staff_client.shop.clock()
+    for cause, said in ((cause_of_mismatch(issue_saying("one"), None, "x"), "one"), (PAID_TWICE, "two")):
+        await raise_problem(database, kept, cause, issue_saying(said), now)
+
+    page = (await staff_client.see("/attention")).text
+    texts = ("one more was paid", "two more was paid")
+    assert [page.count(text) for text in texts] == [1, 1]
+    assert page.index(texts[0]) < page.index('id="paid twice"') < page.index(texts[1])
+
+    page = (await staff_client.do(f"/attention/payments/{order_id}/looked-at?what=paid%20twice")).text
+    assert [page.count(text) for text in texts] == [1, 0]
+    page = (await staff_client.do(f"/attention/payments/{order_id}/looked-at?what=mismatch")).text
+    assert "Nothing needs your attention." in page
 
 
 @one_database

@@ -48,14 +48,18 @@ async def settle(
         raise RefusalError(RefusalCode.NOT_POSSIBLE, LazyMessage("There is no such payment.")) from None
 
 
-async def acknowledge_problems(services: Services, installation_id: int, order_id: str) -> tuple[str, ...] | None:
-    """Remove a payment's problems that a person has reviewed; return their texts. None: the store has no such payment.
+async def acknowledge_problems(
+    services: Services, installation_id: int, order_id: str, kind: AlertKind | None = None
+) -> tuple[str, ...] | None:
+    """Remove a payment's problems that a person has reviewed, or those of one kind; return their texts.
+
+    None: the store has no such payment.
 
     A problem of an operation that is still open stays until that has ended.
     """
     which = ByOrder(order_id, installation_id=installation_id)
     try:
-        return await services.payments.record(which, ProblemsReviewed(services.decision_context()))
+        return await services.payments.record(which, ProblemsReviewed(services.decision_context(), kind))
     except PaymentNotFoundError:
         return None
 

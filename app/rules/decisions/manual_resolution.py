@@ -8,6 +8,7 @@ like any outcome, and lets the operations continue that waited for it.
 from dataclasses import dataclass
 from decimal import Decimal
 
+from app.core.alerts import AlertKind
 from app.core.fact import Fact
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import Kind, State
@@ -107,17 +108,20 @@ class OperationSettled(Fact[PaymentAggregate]):
 
 @dataclass(frozen=True, slots=True)
 class ProblemsReviewed(Fact["tuple[str, ...]"]):
-    """Staff have reviewed the problems of a payment. Returns the texts of those that are removed.
+    """Staff have reviewed the problems of a payment, or those of one ``kind``. Returns the texts of the removed ones.
 
     A problem of an operation that is still open stays until that has ended (``problems.acknowledge``).
     """
 
     context: DecisionContext
+    kind: AlertKind | None = None
 
     def decide(self, aggregate: PaymentAggregate) -> tuple[str, ...]:
         """Acknowledge the problems; when nothing is left to decide, a success that was in doubt counts."""
-        reviewed = tuple(acknowledge(aggregate.payment, self.context.now, aggregate.operations))
-        if reviewed and not any(map(needs_decision, open_problems(aggregate.payment))):
+        payment = aggregate.payment
+        others = [problem for problem in open_problems(payment) if self.kind not in {None, problem.kind}]
+        reviewed = acknowledge(payment, self.context.now, aggregate.operations, unless=others)
+        if reviewed and not any(map(needs_decision, open_problems(payment))):
             for operation in aggregate.operations:
                 if operation.state is State.SUCCESS:  # nothing else can be decided about it
                     withdraw_contradiction(aggregate, operation, _REVIEWED, self.context)

@@ -26,7 +26,7 @@ PAGE_SIZE = 25
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A payment that needs a person, since when, and the texts of all its problems, in this section or not."""
+    """A payment that needs a person, since when, and the texts of its problems that are the section's."""
 
     payment: Payment
     amount: ShownAmount
@@ -121,20 +121,20 @@ async def _section(services: Services, installation_id: int, items: list[Alert],
         what,
         ALERT_TEXTS[what],
         items,
-        [_row(aggregate, since, tests) for aggregate, (_, since) in zip(aggregates, shown, strict=True)],
+        [_row(aggregate, what, since, tests) for aggregate, (_, since) in zip(aggregates, shown, strict=True)],
         notifications,
         rest,
     )
 
 
-def _row(aggregate: PaymentAggregate, since: datetime, tests: Collection[str]) -> Row:
+def _row(aggregate: PaymentAggregate, what: AlertKind, since: datetime, tests: Collection[str]) -> Row:
     payment = aggregate.payment
     return Row(
         payment,
         shown_amount(aggregate),
         standings(aggregate),
         since,
-        problem_messages(payment),
+        problem_messages(payment, what),
         payment.account_id in tests,
     )
 

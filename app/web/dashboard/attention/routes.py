@@ -102,18 +102,20 @@ class AttentionParts:
             raise http_error(502, "GATEWAY", staff.translation, _GATEWAY_UNREACHABLE)
         return await self._render(staff, flash=_LOOKED_UP)
 
-    async def _acknowledge_payment(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
-        known_id = await self._find_order_id(staff, order_id)
-        acknowledged = await acknowledge_problems(self._services, staff.installation.id, known_id)
+    async def _acknowledge_payment(self, order_id: str, staff: AnyStaff, what: str = "") -> HTMLResponse:
+        """Acknowledge what staff have read: the payment's problems in the section ``what``; all of them without it."""
+        known_id, kind = await self._find_order_id(staff, order_id), AttentionQuery.from_params(what, "").what
+        acknowledged = await acknowledge_problems(self._services, staff.installation.id, known_id, kind)
         log.info("problem looked at", payment=known_id, staff=staff.id, problems=len(acknowledged or ()))
         return await self._render(
-            staff, flash=_ACKNOWLEDGED if acknowledged else await self._why_not_acknowledged(staff, known_id)
+            staff, flash=_ACKNOWLEDGED if acknowledged else await self._why_not_acknowledged(staff, known_id, kind)
         )
 
-    async def _why_not_acknowledged(self, staff: Staff, order_id: str) -> str:
+    async def _why_not_acknowledged(self, staff: Staff, order_id: str, kind: AlertKind | None) -> str:
         async with self._services.database.transaction() as session:
             aggregate = await find_by_order(session, order_id, installation_id=staff.installation.id)
-        undecided = aggregate is not None and any(map(needs_decision, open_problems(aggregate.payment)))
+        problems = () if aggregate is None else open_problems(aggregate.payment)
+        undecided = any(needs_decision(problem) for problem in problems if kind in {None, problem.kind})
         return _STILL_OPEN if undecided else _NOTHING_ACKNOWLEDGED
 
     async def _resend_refused_of_payment(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
