@@ -53,6 +53,7 @@ class CloseReason(StrEnum):
     CHECKOUT_GONE = "checkout_gone"
     REPLACED = "replaced"
     LEFT_TEST_PROJECT = "left_test_project"
+    APP_REMOVED = "app_removed"
 
 
 EXTERNAL_KEY_PREFIX = "gateway:"

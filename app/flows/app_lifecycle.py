@@ -7,15 +7,18 @@ deactivated, because then it will. Earlier Saleors send no such events: there th
 (``app.worker.presence``), and keeps the token.
 
 Nothing else is deleted: not the accounts, nor the payments, nor the events that are still to be reported to Saleor.
+Payment pages of a Saleor from which the app was deleted are closed: nobody could tell it that they were paid.
 """
 
 from datetime import timedelta
 
 import structlog
 
+from app.rules.decisions.placed_order import AppRemoved
 from app.services import Services
+from app.store.aggregates import ById
 from app.store.installations import OpenInstallation
-from app.store.presence import mark_away, record_token_check
+from app.store.presence import mark_away, payment_ids_to_be_paid, record_token_check
 from saleor_app_sdk.errors import SaleorError, SaleorNotAuthorisedError
 from saleor_app_sdk.graphql import SaleorClient
 
@@ -25,11 +28,16 @@ log = structlog.get_logger(__name__)
 
 
 async def handle_app_deleted(services: Services, saleor: SaleorClient, installation: OpenInstallation) -> None:
-    """Delete the token if Saleor does not accept it any more."""
+    """Delete the token if Saleor does not accept it any more, and close the pages that are open."""
     if await _is_token_accepted(services, saleor, installation) is not False:
         return
-    if await services.installations.delete_token(installation.id, installation.token):
-        log.warning("the app was deleted in Saleor: its token is forgotten", saleor=installation.saleor_api_url)
+    if not await services.installations.delete_token(installation.id, installation.token):
+        return
+    log.warning("the app was deleted in Saleor: its token is forgotten", saleor=installation.saleor_api_url)
+    async with services.database.transaction() as session:
+        found = await payment_ids_to_be_paid(session, installation.id)
+    for payment_id in found:
+        await services.payments.record(ById(payment_id), AppRemoved(services.now()))
 
 
 async def handle_app_status_changed(services: Services, saleor: SaleorClient, installation: OpenInstallation) -> None:

@@ -11,7 +11,7 @@ import structlog
 
 from app.core.payment import Payment, row_id_of
 from app.core.vocabulary import State
-from app.rules.decisions.placed_order import ChannelWentLive, DebtSeen
+from app.rules.decisions.placed_order import AppRemoved, ChannelWentLive, DebtSeen
 from app.rules.order_standing import closing_reason
 from app.services import Services
 from app.store.aggregates import ById, ByOperation, ByOrder
@@ -79,6 +79,8 @@ async def _close_if_not_owed(services: Services, saleor: SaleorClient, payment: 
     installation = await services.installations.get(payment.installation_id)
     if payment.account.test_project and await _takes_real_money(services, payment):
         return await services.payments.record(ById(row_id_of(payment)), ChannelWentLive(services.now()))
+    if not (installation.token or installation.pending_tokens):
+        return await services.payments.record(ById(row_id_of(payment)), AppRemoved(services.now()))
     if installation.is_shut_out or not installation.token:
         return False
     try:

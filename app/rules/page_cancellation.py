@@ -60,6 +60,7 @@ _TEXTS: Mapping[CloseReason, str] = {
     CloseReason.LEFT_TEST_PROJECT: gettext_noop(
         "The channel takes real money now, so the test payment page was closed"
     ),
+    CloseReason.APP_REMOVED: gettext_noop("The app was removed from Saleor, so the payment page was closed"),
 }
 # What versions before the codes have stored. These sentences are data: they never change with the texts above.
 _BY_SENTENCE: Mapping[str, CloseReason] = {

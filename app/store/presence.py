@@ -9,15 +9,16 @@ under way, the app may be installed again, or the Saleor moved to another addres
 and address, and nothing is recorded.
 """
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from sqlalchemy import func, or_, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
-from app.core.vocabulary import EventState
+from app.core.vocabulary import EventState, Flow, PaymentStatus
 from app.store.job_queue import JobQueue
-from app.store.tables import Installation, SaleorEvent
+from app.store.tables import Installation, Payment, SaleorEvent
 
 CHECK_INTERVAL = timedelta(minutes=15)
 MIN_REVIVAL_INTERVAL = timedelta(seconds=30)
@@ -106,3 +107,18 @@ async def record_token_check(
         row.unauthorised_since = now
     if authorised and row.unauthorised_since is not None:
         await revive(session, installation_id, now)
+
+
+async def payment_ids_to_be_paid(session: AsyncSession, installation_id: int) -> Sequence[int]:
+    """Return the row ids of payments that can still be paid, and that are reported to that Saleor. Newest first."""
+    query = (
+        select(Payment.id)
+        .where(
+            Payment.installation_id == installation_id,
+            col(Payment.status) == PaymentStatus.PENDING,
+            ~col(Payment.trial),
+            col(Payment.flow) != Flow.PAYOUT,
+        )
+        .order_by(col(Payment.created_at).desc(), col(Payment.id).desc())
+    )
+    return [payment_id for payment_id in (await session.exec(query)).all() if payment_id is not None]

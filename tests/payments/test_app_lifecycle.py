@@ -6,7 +6,9 @@ from datetime import timedelta
 import pytest
 
 from app.core.alerts import AlertKind
+from app.core.vocabulary import CloseReason, PaymentStatus
 from app.flows.app_lifecycle import handle_app_deleted, handle_app_status_changed
+from app.flows.open_pages import check_polled_page
 from app.reports.alerts.open_alerts import find_open_alerts
 from app.services import Services
 from app.store.installations import OpenInstallation
@@ -18,6 +20,7 @@ from tests.payments.fake_gateway import operation, payment
 from tests.payments.fake_saleor import amounts
 from tests.payments.shop import SALEOR, TOTAL, Shop
 from tests.payments.test_a_saleor_moves import installed_at, moved
+from tests.payments.test_money_and_order_part import closing_reasons
 
 
 async def known(shop: Shop) -> OpenInstallation:
@@ -34,10 +37,9 @@ async def installed_again(shop: Shop) -> None:
 
 
 async def somebody_pays(shop: Shop) -> None:
-    """The gateway notifies the app of it, which processes it."""
+    """The gateway notifies the app of it, which processes it before it can look at the page."""
     shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
-    await shop.pass_time(minutes=1)
     await shop.notify(payment(shop.order_id))
     await shop.work()
 
@@ -197,3 +199,71 @@ async def test_a_store_that_removed_the_app_has_moved(shop: Shop) -> None:
     await shop.work()
     assert shop.amounts == amounts(charged=TOTAL)
     assert not (await known(shop)).is_shut_out
+
+
+async def page_is_opened(shop: Shop) -> None:
+    """A shopper has begun to pay, and the app is deleted in the meantime."""
+    shop.gateway.will_answer(shop.gateway.page())
+    await shop.begin()
+    await shop.work()
+    shop.saleor.app.active = False
+
+
+def page_will_close(shop: Shop) -> None:
+    shop.gateway.will_answer(json_reply([payment(shop.order_id, "failure", TOTAL, status_code="6007")]))
+
+
+@pytest.mark.fault("app-removed")
+async def test_page_that_is_open_when_the_app_is_deleted_is_closed(shop: Shop) -> None:
+    """Nobody could tell Saleor what is paid on it."""
+    await page_is_opened(shop)
+    page_will_close(shop)
+    await handle_app_deleted(shop.services, shop.saleor, await known(shop))
+    await shop.work()
+    aggregate = await shop.aggregate()
+    assert aggregate.payment.status is PaymentStatus.CANCELED
+    assert "The app was removed from Saleor" in (aggregate.create.message or "")
+    assert await closing_reasons(shop) == [CloseReason.APP_REMOVED]
+
+    await installed_again(shop)
+    await shop.work()
+    assert shop.amounts == amounts()
+    assert [event.type for event in shop.transaction.events][-1] == "CHARGE_FAILURE"
+
+
+@pytest.mark.fault("app-removed")
+async def test_page_that_another_process_opened_meanwhile_is_closed_at_its_look_up(shop: Shop) -> None:
+    shop.saleor.app.active = False
+    await handle_app_deleted(shop.services, shop.saleor, await known(shop))
+    shop.gateway.will_answer(shop.gateway.page())
+    await shop.begin()
+    create = (await shop.aggregate()).create
+    await check_polled_page(shop.services, shop.saleor, create.id or 0)
+    assert await closing_reasons(shop) == [CloseReason.APP_REMOVED]
+
+
+@pytest.mark.fault("app-removed")
+async def test_what_was_at_the_bank_when_the_app_was_deleted_is_reported_after_the_next_installation(
+    shop: Shop,
+) -> None:
+    await page_is_opened(shop)
+    await shop.notify(payment(shop.order_id, "pending"))
+    await shop.work()
+    await handle_app_deleted(shop.services, shop.saleor, await known(shop))
+    assert await closing_reasons(shop) == []
+    await shop.notify(payment(shop.order_id))
+    await shop.work()
+    await installed_again(shop)
+    await shop.work()
+    assert shop.amounts == amounts(charged=TOTAL)
+
+
+@pytest.mark.parametrize("event", [handle_app_deleted, handle_app_status_changed])
+async def test_page_stays_open_where_the_app_is_still_there_or_only_switched_off(
+    shop: Shop, event: Callable[[Services, SaleorClient, OpenInstallation], Awaitable[None]]
+) -> None:
+    await page_is_opened(shop)
+    shop.saleor.app.active = event is handle_app_deleted  # an old event, which comes again
+    await event(shop.services, shop.saleor, await known(shop))
+    await shop.work()
+    assert await closing_reasons(shop) == []

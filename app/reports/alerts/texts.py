@@ -37,7 +37,7 @@ ALERT_TEXTS: Mapping[AlertKind, AlertText] = {
         gettext_noop("Saleor does not give the app access"),
         gettext_noop(
             "The app was removed from this Saleor or switched off there. No payment is reported to Saleor until "
-            "the app is back."
+            "the app is back. If Saleor says that it was removed, open payment pages are closed."
         ),
         gettext_noop(
             "Activate the app in the Dashboard, under Extensions. If it is not there, install it; if it is active, "

@@ -12,6 +12,7 @@ Saleor
     ``FoundInHistory`` (``delivery``): it has an event under another reference
     ``OrderAsked``, ``OrderNotAsked``, ``OrderNotStated``, ``DebtSeen`` (``placed_order``): the order that is paid for
     ``CustomerWasDeleted`` (``subscription_end``): who pays for a subscription is gone
+    ``AppRemoved`` (``placed_order``): nobody can tell it of what is paid
 
 The gateway
     ``NotificationReceived`` (``notification``): what it notifies of

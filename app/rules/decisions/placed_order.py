@@ -168,3 +168,14 @@ class ChannelWentLive(Fact[bool]):
         if aggregate.payment.order_number is None:
             flag_test_money(aggregate, self.now)
         return close_page(aggregate, CloseReason.LEFT_TEST_PROJECT, self.now)
+
+
+@dataclass(frozen=True, slots=True)
+class AppRemoved(Fact[bool]):
+    """The app was removed from the payment's Saleor. Returns whether its page is to be closed."""
+
+    now: datetime
+
+    def decide(self, aggregate: PaymentAggregate) -> bool:
+        """Have the worker close the page: nobody could tell Saleor what is paid on it."""
+        return close_page(aggregate, CloseReason.APP_REMOVED, self.now)
