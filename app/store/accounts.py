@@ -319,7 +319,12 @@ class AccountRepository:
         follows. Only an account that staff have chosen for the new slug goes before both.
         """
         name = (installation_id, channel, channel_id)
-        return await self._cache.get(name, lambda: self._read_routed(name))
+        account = await self._cache.get(name, lambda: self._read_routed(name))
+        if account is None or not account.test_project:
+            return account
+        # The channel may have moved to a live account a moment ago, in another process: no page is opened in the test
+        # project after that.
+        return (await self._read_routed(name)).get(name)
 
     async def follow_channels(self, installation_id: int, slugs: Mapping[str, str], *, all_known: bool = True) -> None:
         """Let routes follow their channels, whose ``slugs`` are given by what Saleor identifies them by.

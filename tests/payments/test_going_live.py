@@ -138,6 +138,19 @@ async def test_page_that_another_process_opened_meanwhile_is_closed(
     assert await closing_reasons(shop) == [CloseReason.LEFT_TEST_PROJECT]
 
 
+@pytest.mark.fault("two-workers")
+async def test_no_other_process_opens_a_page_in_the_test_project_afterwards(
+    shop: Shop, second_process: Shop, live: MerchantAccount
+) -> None:
+    """It has read a moment ago which account takes the channel's money."""
+    await second_process.services.accounts.for_channel(shop.installation.id, "uah")
+    await assign_channel(shop.services, "uah", live)
+
+    await begin_on_checkout(second_process)
+
+    assert (await shop.aggregate()).payment.account_id == live.id
+
+
 async def test_pages_of_live_accounts_stay_open(shop: Shop, live: MerchantAccount) -> None:
     shop.account = await shop.services.accounts.change(shop.account.id, test_project=False)
     await begin_on_checkout(shop)
