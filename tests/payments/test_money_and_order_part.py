@@ -97,6 +97,15 @@ async def pay_apart(shop: Shop, amount: str) -> None:
     source.transactions.append(other)
 
 
+def authorize_apart(shop: Shop, amount: str, *, pending: bool = False) -> None:
+    """A gift card, or another app, holds a part of the checkout: Saleor counts it as paid when the order is placed."""
+    other = shop.saleor.new_transaction()
+    other.checkout = shop.transaction.checkout
+    held = Decimal(amount)
+    other.amounts = Amounts(authorize_pending=held) if pending else Amounts(authorized=held)
+    shop.transaction.source.transactions.append(other)
+
+
 def will_close(shop: Shop) -> None:
     """The gateway closes the page when it is asked."""
     shop.gateway.will_answer(json_reply([payment(shop.order_id, "failure", TOTAL, status_code="6007")]))
@@ -439,6 +448,37 @@ class TestTotalChanged:
         await shop.pass_time(days=2)
         assert await subjects(shop) == []
 
+    @pytest.mark.parametrize("pending", [False, True], ids=["held", "pending"])
+    @pytest.mark.parametrize("flow", ["CHARGE", "AUTHORIZATION"])
+    async def test_rest_beside_a_gift_card_is_no_problem(self, shop: Shop, flow: str, *, pending: bool) -> None:
+        """Saleor authorizes a gift card that is used as a payment, and charges it with the order."""
+        authorize_apart(shop, "200.00", pending=pending)
+        others = [{"id": "gift-card", "authorizedAmount": amount_of("200.00")}]
+        source = source_object(totalPrice={"gross": amount_of(TOTAL)}, transactions=others)
+        shop.gateway.will_answer(shop.gateway.page())
+        await shop.begin(flow=flow, amount="369.50", sourceObject=source)
+        await pay(shop, method="purchase" if flow == "CHARGE" else "auth", amount="369.50")
+        await shop.pass_time(minutes=30)
+        assert await told(shop) == ""
+        await shop.pass_time(days=1)
+        assert "369.50 UAH was paid or authorized for a checkout" in (await told(shop)).replace("\u00a0", " ")
+
+    async def test_gift_card_used_for_another_checkout_pays_no_part_of_this(self, shop: Shop) -> None:
+        await begin_on_checkout(shop)
+        change_total(shop, "769.50")
+        authorize_apart(shop, "200.00")
+        await pay(shop)
+        shop.transaction.source.transactions[-1].amounts = Amounts(canceled=Decimal("200.00"))
+        await shop.pass_time(minutes=2)
+        assert "another 200.00 UAH" in (await told(shop)).replace("\u00a0", " ")
+
+    async def test_gift_card_beside_all_of_a_checkout_is_overpaid(self, shop: Shop) -> None:
+        await begin_on_checkout(shop)
+        authorize_apart(shop, "200.00")
+        await pay(shop)
+        await shop.pass_time(minutes=5)
+        assert "200.00 UAH more was paid or authorized than is owed" in (await told(shop)).replace("\u00a0", " ")
+
     async def test_total_of_authorized_checkout_rose(self, shop: Shop) -> None:
         await begin_on_checkout(shop, flow="AUTHORIZATION")
         change_total(shop, "600.00")
@@ -611,6 +651,12 @@ class TestOpenPage:
     async def test_for_more_than_is_left_to_pay_is_closed(self, shop: Shop) -> None:
         await begin_on_order(shop)
         change_total(shop, "569.49")
+        await OpenPageChecks(shop.services, shop.saleor).close_if_not_owed(shop.order_id)
+        assert await closing_reasons(shop) == [CloseReason.TOO_HIGH]
+
+    async def test_for_more_than_a_gift_card_leaves_to_pay_is_closed(self, shop: Shop) -> None:
+        await begin_on_checkout(shop)
+        authorize_apart(shop, "200.00")
         await OpenPageChecks(shop.services, shop.saleor).close_if_not_owed(shop.order_id)
         assert await closing_reasons(shop) == [CloseReason.TOO_HIGH]
 

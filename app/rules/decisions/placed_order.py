@@ -12,7 +12,6 @@ from datetime import datetime, timedelta
 from app.core.fact import AttemptFact, Fact
 from app.core.payment import Payment, PaymentAggregate
 from app.core.vocabulary import CloseReason
-from app.rules.balance import balance
 from app.rules.decisions.competing_attempts import state_double_payment
 from app.rules.order_standing import (
     PATIENT_POLLS,
@@ -132,9 +131,6 @@ class OrderAsked(AttemptFact[None]):
         if len(attempts) > 1 and any(map(are_sums_behind, attempts)):
             compare_at(payment, self.now + _COMPARISON_PAUSE)
             source = replace(source, excess=None)
-        elif source.order is None and source.excess is not None:  # Saleor's balance of a checkout omits authorizations
-            authorized = (balance(one.payment.flow, one.operations).capturable for one in attempts)
-            source = replace(source, excess=sum(authorized, source.excess))
         state_double_payment(attempts, source, self.now)
         compare_with_source(aggregate, source, self.now, money_arrives=True, is_asked=True)
         schedule_comparison(payment, self.now)

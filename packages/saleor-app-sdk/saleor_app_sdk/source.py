@@ -16,7 +16,8 @@ def _none_to_text(value: object) -> object:
     return "" if value is None else value
 
 
-def _none_to_tuple(value: object) -> object:
+def none_to_tuple(value: object) -> object:
+    """Return a list as it is, and an empty one for null."""
     return () if value is None else value
 
 
@@ -200,15 +201,16 @@ class CoveringTransaction(SaleorModel):
         )
 
     @property
+    def authorized(self) -> Decimal:
+        """The amount that is reserved, or is about to be."""
+        return sum(
+            (amount.amount for amount in (self.authorized_amount, self.authorize_pending_amount) if amount), Decimal(0)
+        )
+
+    @property
     def covered(self) -> Decimal:
         """The amount that is paid, reserved or pending."""
-        amounts = (
-            self.authorized_amount,
-            self.authorize_pending_amount,
-            self.charged_amount,
-            self.charge_pending_amount,
-        )
-        return sum((amount.amount for amount in amounts if amount), Decimal(0))
+        return self.charged + self.authorized
 
 
 class Source(WithMetadata):
@@ -228,7 +230,7 @@ class Source(WithMetadata):
     lines: tuple[Line, ...] = ()
     # All attempts to pay it, of every app; those of a checkout move to the order that is created from it.
     # (Two names, because GraphQL does not merge a nullable field with a non-null one.)
-    transactions: Annotated[tuple[CoveringTransaction, ...], BeforeValidator(_none_to_tuple)] = Field(
+    transactions: Annotated[tuple[CoveringTransaction, ...], BeforeValidator(none_to_tuple)] = Field(
         default=(), validation_alias=AliasChoices("transactions", "checkoutTransactions", "orderTransactions")
     )
 

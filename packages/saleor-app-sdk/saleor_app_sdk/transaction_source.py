@@ -7,12 +7,12 @@ MANAGE_ORDERS). All of it can be read with HANDLE_PAYMENTS.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_DOWN, Decimal, InvalidOperation
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from integration_base.amounts import CENT
-from saleor_app_sdk.source import Money, SaleorModel, TaxedMoney, Text
+from saleor_app_sdk.source import CoveringTransaction, Money, SaleorModel, TaxedMoney, Text, none_to_tuple
 
 _CANCELED, _EXPIRED, _RETURNED = "CANCELED", "EXPIRED", "RETURNED"
 
@@ -29,6 +29,8 @@ class PlacedOrder(BaseModel):
 class _Standing(SaleorModel):
     """The status of an order or checkout, and what is paid and authorized in comparison with what is owed.
 
+    The balance leaves out what is authorized. Of an order Saleor states that in one sum, of a checkout for each of its
+    ``transactions``: a gift card that is used as a payment is authorized until the order is placed.
     The balance of an order counts what staff have granted to refund as not owed, whether it is refunded or not; the
     total does not, and is stated only when Saleor is asked for the order.
     """
@@ -38,13 +40,16 @@ class _Standing(SaleorModel):
     total_authorized: Money | None = None
     total_charged: Money | None = None
     total: TaxedMoney | None = None
+    transactions: Annotated[tuple[CoveringTransaction, ...], BeforeValidator(none_to_tuple)] = ()
 
     @property
     def excess(self) -> Decimal | None:
         """What is paid, pending or authorized beyond what is owed; None if it is not stated readably."""
         if self.total_balance is None:
             return None
-        authorized = Decimal(0) if self.total_authorized is None else self.total_authorized.amount
+        authorized = sum((transaction.authorized for transaction in self.transactions), Decimal(0))
+        if self.total_authorized is not None:
+            authorized += self.total_authorized.amount
         excess = self.total_balance.amount + authorized
         if excess > 0 and self.total is not None and self.total_charged is not None:
             # A refund that is granted and not made yet is no news to staff.

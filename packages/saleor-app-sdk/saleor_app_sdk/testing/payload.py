@@ -183,6 +183,7 @@ def source(source_object: Checkout | Order) -> Payload:
         "totalBalance": money(total_balance(source_object), basket.currency),
         "chargeStatus": charge_status(source_object).value,
         "authorizeStatus": authorize_status(source_object).value,
+        "transactions": [_transaction_summary(item) for item in source_object.transactions],
         "lines": [checkout_line(line, basket.currency) for line in basket.lines],
         **common(basket),
     }

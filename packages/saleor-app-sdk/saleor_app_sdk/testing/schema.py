@@ -178,7 +178,7 @@ type TransactionItem implements Node {
 }
 type Checkout implements Node {
   id: ID! token: UUID! email: String channel: Channel! totalPrice: TaxedMoney! totalBalance: Money!
-  chargeStatus: String! authorizeStatus: String!
+  chargeStatus: String! authorizeStatus: String! transactions: [TransactionItem!]
 }
 type User implements Node { id: ID! storedPaymentMethods(channel: String!): [StoredPaymentMethod!] }
 type StoredPaymentMethod { id: ID! type: String! name: String creditCardInfo: CreditCard paymentMethodId: String! }
