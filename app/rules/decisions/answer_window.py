@@ -74,7 +74,6 @@ def record_repeated_request(
     )
     reported = success is not None and not unread and success.attempts > 0
     if success is not None and reported:
-        operation.psp_reference = new_reference(Kind.REFUND.value)
         _rebook_refund(aggregate, operation, success, context.now)
     else:
         change_reference(aggregate, operation, new_reference(Kind.REFUND.value))
@@ -92,17 +91,38 @@ def change_reference(aggregate: PaymentAggregate, operation: Operation, referenc
             event.psp_reference = reference + event.psp_reference.removeprefix(str(old))
 
 
-def _rebook_refund(aggregate: PaymentAggregate, operation: Operation, success: SaleorEvent, now: datetime) -> None:
+def take_back_refund(aggregate: PaymentAggregate, operation: Operation, message: str, now: datetime) -> None:
+    """Tell Saleor that a refund which it has, or is about to hear of, has come back; nothing if it never hears of it.
+
+    Whatever is reported of the refund from now on has another reference: Saleor drops a second success under the old
+    one, and takes the money of a failure there away once more (Saleor contract, A.7).
+    """
+    heard_of = {EventState.WAITING, EventState.DELIVERED}
+    told = (EventType.REFUND_SUCCESS, operation.psp_reference)
+    for event in aggregate.events:
+        if (event.type, event.psp_reference) == told and event.state in heard_of:
+            _reverse(aggregate, operation, event, message, now)
+            return
+
+
+def _reverse(
+    aggregate: PaymentAggregate, operation: Operation, success: SaleorEvent, message: str, now: datetime
+) -> None:
+    operation.psp_reference = new_reference(Kind.REFUND.value)
     enqueue(
         aggregate,
         EventType.REFUND_REVERSE,
         reference=success.psp_reference,
         amount=success.amount,
-        message=_REFUND_REBOOKED,
+        message=message,
         actions=None,
         now=now,
         operation=operation,
     )
+
+
+def _rebook_refund(aggregate: PaymentAggregate, operation: Operation, success: SaleorEvent, now: datetime) -> None:
+    _reverse(aggregate, operation, success, _REFUND_REBOOKED, now)
     enqueue(
         aggregate,
         EventType.REFUND_SUCCESS,

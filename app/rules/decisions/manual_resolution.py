@@ -16,8 +16,10 @@ from app.i18n.messages import gettext_noop
 from app.rules.apply import apply, conclude, withdraw_contradiction
 from app.rules.balance import balance
 from app.rules.decision_context import DecisionContext
+from app.rules.decisions.answer_window import take_back_refund
+from app.rules.issues import IssueCode
 from app.rules.newer_try import forget_newer_try
-from app.rules.problems import acknowledge, needs_decision, open_problems
+from app.rules.problems import acknowledge, find_mismatch, needs_decision, open_problems
 from app.rules.refusal import RefusalCode, RefusalError
 from app.rules.schedule import end_look_ups
 from integration_base.amounts import format_amount, is_amount
@@ -72,8 +74,8 @@ class OperationSettled(Fact[PaymentAggregate]):
         """Post the decision, unless it cannot be right.
 
         This is the only way from a failure to a success besides the gateway's own record (laws of money, 7). There is
-        no way back from a success, except of a dispute, which turns: Saleor has booked it, and cannot unbook it under
-        the same reference.
+        no way back from a success, which Saleor has booked, except of a dispute, which turns, and of a refund that the
+        gateway reports as failed by now: Saleor has an event for money that came back.
         """
         operation, context = operation_to_settle(aggregate, self.operation_id), self.context
         amount = operation.amount if self.decision.amount is None else self.decision.amount
@@ -92,6 +94,8 @@ class OperationSettled(Fact[PaymentAggregate]):
         seen = open_problems(aggregate.payment)
         message = f"Settled by {self.decision.by}: {self.decision.reason}"
         if moves or turns:
+            if operation.kind is Kind.REFUND and operation.state is State.SUCCESS:
+                take_back_refund(aggregate, operation, message, context.now)
             operation.state = State.UNKNOWN  # nothing is concluded of what has ended
             operation.contradicted = False
             if self.decision.state is State.SUCCESS:
@@ -139,16 +143,19 @@ def _check(
     in_flight = state is State.INTENT and context.now < context.schedule.intent_deadline(operation.updated_at)
     if in_flight:
         raise _refusal("A request to the gateway is in progress: try again in a minute.")
-    if (
-        state is State.SUCCESS
-        and kind is not Kind.DISPUTE
-        and (decision.state is not state or amount != operation.amount)
-    ):
+    may_turn = kind is Kind.DISPUTE or (decision.state is State.FAILURE and _came_back(aggregate, operation))
+    if state is State.SUCCESS and not may_turn and (decision.state is not state or amount != operation.amount):
         raise _refusal("It has succeeded, and Saleor has recorded it: correct what is wrong by a refund, or in Saleor.")
     if decision.state is State.FAILURE:
         _check_failure(aggregate, operation, context)
     elif state is not State.SUCCESS:
         _check_success(aggregate, operation, amount)
+
+
+def _came_back(aggregate: PaymentAggregate, operation: Operation) -> bool:
+    """Return True for a refund that has succeeded, and that the gateway has reported as failed since."""
+    failed = find_mismatch(aggregate.payment, IssueCode.FAILED_AFTER_SUCCESS, operation)
+    return operation.kind is Kind.REFUND and failed is not None
 
 
 def _check_failure(aggregate: PaymentAggregate, operation: Operation, context: DecisionContext) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from app.core.vocabulary import Kind, State
 from app.flows.actions import answer_action_request
+from app.flows.staff.manual_resolution import Decision, settle
 from app.rules.problems import problem_text
 from app.store.aggregates import ByTransaction
 from integration_base_tests.loopback import HangUp, ReceivedRequest, json_reply
@@ -440,6 +441,24 @@ class TestAGrantIsPaidOutOnce:
             ("REFUND_REVERSE", first.psp_reference),
             ("REFUND_SUCCESS", again.psp_reference),
         ]
+
+    async def test_which_came_back_is_paid_out_again(self, paid_shop: Shop) -> None:
+        """The gateway reports days later that the refund has failed, and staff have checked that."""
+        granted = paid_shop.saleor.grant_refund(paid_shop.transaction, Decimal(100))
+        refunds(paid_shop)
+        await pay_out(paid_shop, granted)
+        await paid_shop.pass_time(minutes=1)
+        await paid_shop.notify(operation("refund", paid_shop.order_id, "100.00", "failure", operation_id="refund-1"))
+        await paid_shop.work()
+        decision = Decision(State.FAILURE, "olena", "the card was replaced")
+        await settle(paid_shop.services, paid_shop.order_id, None, decision)
+        await paid_shop.work()
+        assert (granted.status, paid_shop.amounts) == (GrantedRefundStatus.NONE, amounts(charged=TOTAL))
+        refunds(paid_shop, named="refund-2")
+        await pay_out(paid_shop, granted)
+        await paid_shop.pass_time(minutes=1)
+        assert paid_shop.gateway.calls == ["refund", "refund"]
+        assert (granted.status, paid_shop.amounts) == (SUCCESS, amounts(charged="469.50", refunded="100.00"))
 
     async def test_saleor_asks_again_while_the_worker_looks_whether_it_has_read(
         self, paid_shop: Shop, monkeypatch: pytest.MonkeyPatch

@@ -4,14 +4,18 @@ from decimal import Decimal
 
 import pytest
 
+from app.core.alerts import AlertKind
 from app.core.payment import PaymentAggregate
-from app.core.vocabulary import Kind, State
+from app.core.vocabulary import EventState, Kind, State
 from app.flows.on_demand import look_up_now
 from app.flows.staff.manual_resolution import Decision, settle
+from app.rules.decisions.manual_resolution import ProblemsReviewed
 from app.rules.problems import problem_text
 from app.rules.refusal import RefusalError
 from app.store.aggregates import ByOrder
 from integration_base_tests.loopback import HangUp, json_reply
+from saleor_app_sdk.errors import SaleorUnreachableError
+from tests.payments.alert_cases import subjects
 from tests.payments.changes import Change
 from tests.payments.fake_gateway import operation, payment, refusal_reply
 from tests.payments.fake_saleor import amounts
@@ -93,6 +97,80 @@ async def test_a_success_is_never_taken_back(paid_shop: Shop) -> None:
     await by_hand(paid_shop, State.SUCCESS, None, create.id)  # to say that it is right changes nothing
     await paid_shop.work()
     assert paid_shop.saleor.reported_types == []
+
+
+class TestRefundThatCameBack:
+    """A bank returns a refund days later: the card was replaced, the account is closed."""
+
+    @pytest.fixture
+    async def returned(self, paid_shop: Shop) -> Shop:
+        """A refund of everything that the gateway now reports as failed."""
+        refunded = operation("refund", paid_shop.order_id, TOTAL, operation_id="refund-1")
+        paid_shop.gateway.will_answer(json_reply(refunded))
+        await paid_shop.request_action("REFUND", TOTAL, "first")
+        await paid_shop.pass_time(minutes=1)
+        await paid_shop.notify(refunded | {"status": "failure"})
+        await paid_shop.work()
+        assert paid_shop.amounts == amounts(refunded=TOTAL)
+        assert await subjects(paid_shop) == [(AlertKind.MISMATCH, 1)]
+        return paid_shop
+
+    async def test_is_taken_back_and_can_be_made_again(self, returned: Shop) -> None:
+        await by_hand(returned, State.FAILURE)
+        await returned.work()
+        assert returned.amounts == amounts(charged=TOTAL)
+        assert returned.saleor.reported_types[-2:] == ["REFUND_REVERSE", "REFUND_FAILURE"]
+        assert returned.transaction.actions == ["REFUND"]
+        assert await subjects(returned) == []
+        returned.gateway.will_answer(json_reply(operation("refund", returned.order_id, TOTAL, operation_id="refund-2")))
+        answer = await returned.request_action("REFUND", TOTAL, "second")
+        assert answer.result == "REFUND_SUCCESS"
+        await returned.pass_time(minutes=1)
+        assert returned.amounts == amounts(refunded=TOTAL)
+
+    async def test_is_taken_back_although_it_was_reviewed(self, returned: Shop) -> None:
+        context = returned.services.decision_context()
+        await returned.services.payments.record(ByOrder(returned.order_id), ProblemsReviewed(context))
+        refund = await returned.operation(Kind.REFUND)
+        assert not refund.contradicted
+        await by_hand(returned, State.FAILURE, None, refund.id)
+        await returned.work()
+        assert returned.amounts == amounts(charged=TOTAL)
+
+    async def test_counts_for_no_day_any_more(self, returned: Shop) -> None:
+        assert (await returned.operation(Kind.REFUND)).booked_at is not None
+        await by_hand(returned, State.FAILURE)
+        assert (await returned.operation(Kind.REFUND)).booked_at is None
+
+    async def test_is_carried_out_after_all(self, returned: Shop) -> None:
+        """Saleor would drop a second success under the reference of the first."""
+        await by_hand(returned, State.FAILURE)
+        await returned.work()
+        again = operation(
+            "refund", returned.order_id, TOTAL, operation_id="refund-1", processed_at="2026-12-01T12:00:00"
+        )
+        await returned.notify(again)
+        await returned.pass_time(minutes=1)
+        assert returned.amounts == amounts(refunded=TOTAL)
+
+    async def test_is_taken_back_although_saleor_has_not_heard_of_it_yet(self, paid_shop: Shop) -> None:
+        refunded = operation("refund", paid_shop.order_id, "30.00", operation_id="refund-1")
+        paid_shop.saleor.failures.extend([SaleorUnreachableError("down")] * 3)
+        await paid_shop.notify(refunded)
+        await paid_shop.notify(refunded | {"status": "failure"})
+        await paid_shop.work()
+        assert paid_shop.amounts == amounts(charged=TOTAL)
+        await by_hand(paid_shop, State.FAILURE)
+        await paid_shop.pass_time(hours=1)
+        assert paid_shop.amounts == amounts(charged=TOTAL)
+        assert EventState.WAITING not in {event.state for event in (await paid_shop.aggregate()).events}
+
+    async def test_which_is_not_in_doubt_is_not_taken_back(self, paid_shop: Shop) -> None:
+        paid_shop.record_refund("30.00", "refund-1")
+        await look_up_now(paid_shop.services, paid_shop.order_id)
+        refund = await paid_shop.operation(Kind.REFUND)
+        with pytest.raises(RefusalError, match="It has succeeded"):
+            await by_hand(paid_shop, State.FAILURE, None, refund.id)
 
 
 async def test_a_failure_turns_out_to_have_moved_money(paid_shop: Shop) -> None:
