@@ -76,6 +76,15 @@ def test_the_report_for_3_21_does_not_know_how_it_was_paid() -> None:
     assert validate(schema((3, 21)), newest) != []
 
 
+def test_refund_asks_for_the_reason_that_staff_chose_where_saleor_has_such() -> None:
+    subscriptions = Documents(FOLDERS[0])
+    assert "reasonReference" not in subscriptions.text("transaction_refund_requested", (3, 21))
+    assert subscriptions.text("transaction_refund_requested", (3, 22)).count("reasonReference") == 2
+    older, newer = (subscriptions.text("transaction_refund_requested", version) for version in ((3, 21), (3, 22)))
+    added = ["reasonReference {", "title", "}"] * 2
+    assert sorted(newer.split()) == sorted([*older.split(), *" ".join(added).split()])
+
+
 @pytest.mark.parametrize("name", Documents(FOLDERS[0]).names)
 def test_every_subscription_tells_what_the_signature_does_not(name: str) -> None:
     """Which event, since when, for whom: without these a recorded request could be played again somewhere else."""

@@ -66,10 +66,22 @@ class Recipient(SaleorModel):
     identifier: str | None = None
 
 
+class ReasonModel(SaleorModel):
+    """A reason from the store's own list, which staff have chosen: a model (page) of Saleor 3.22 and newer."""
+
+    title: Text = ""
+
+
+def _reason_of(chosen: ReasonModel | None, text: str) -> str:
+    """Return the reason that staff have chosen, and what they wrote about it."""
+    return ": ".join(part for part in ("" if chosen is None else chosen.title.strip(), text.strip()) if part)
+
+
 class TransactionEvent(SaleorModel):
     """One entry of a transaction's history. ``type`` is left as text: newer Saleors may know more types.
 
-    Only the refund webhook selects ``message``: for a request it is the reason that staff gave, from Saleor 3.22 on.
+    Only the refund webhook selects ``message`` and ``reason_reference``: for a request they are the reason that staff
+    gave, from Saleor 3.22 on.
     """
 
     id: str
@@ -79,6 +91,12 @@ class TransactionEvent(SaleorModel):
     idempotency_key: str | None = None
     created_at: AwareDatetime | None = None
     message: Text = ""
+    reason_reference: ReasonModel | None = None
+
+    @property
+    def reason(self) -> str:
+        """The reason of a requested refund."""
+        return _reason_of(self.reason_reference, self.message)
 
 
 class Transaction(SaleorModel):
@@ -141,6 +159,7 @@ class GrantedRefund(SaleorModel):
     id: str
     amount: Money | None = None
     reason: Text = ""
+    reason_reference: ReasonModel | None = None
     shipping_costs_included: bool = False
     lines: tuple[GrantedRefundLine, ...] | None = None
 
@@ -353,9 +372,10 @@ class TransactionRefundRequested(RequestedAction):
     @property
     def reasons(self) -> dict[str, str]:
         """The reasons that staff gave, by the keys of the requests that this can be about."""
-        if self.granted_refund is not None and self.granted_refund.reason:
-            return dict.fromkeys(self.request_keys, self.granted_refund.reason)
-        return {event.idempotency_key: event.message for event in self.request_events if event.idempotency_key}
+        granted = self.granted_refund
+        if granted is not None and (reason := _reason_of(granted.reason_reference, granted.reason)):
+            return dict.fromkeys(self.request_keys, reason)
+        return {event.idempotency_key: event.reason for event in self.request_events if event.idempotency_key}
 
 
 class TransactionCancelationRequested(RequestedAction):

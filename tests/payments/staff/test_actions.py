@@ -101,6 +101,29 @@ class TestTheReason:
         assert paid_shop.gateway.requests[-1].json["comment"] == "returned unopened"
         assert any("“returned unopened”" in each.words for each in timeline(await paid_shop.aggregate(), ()))
 
+    @pytest.mark.parametrize(
+        ("model", "text", "comment"),
+        [
+            ("Damaged", "", "Damaged"),
+            ("Damaged", "the lid", "Damaged: the lid"),
+            (None, "the lid", "the lid"),
+            ("Damaged", None, "Damaged"),
+        ],
+    )
+    @pytest.mark.parametrize("granted", [False, True], ids=["plain", "granted"])
+    async def test_may_be_chosen_from_those_of_the_store(
+        self, paid_shop: Shop, model: str | None, text: str | None, comment: str, *, granted: bool
+    ) -> None:
+        """A store can have a list of reasons, as models: its Saleor asks staff to choose one, and text is optional."""
+        chosen = None if model is None else {"title": model}
+        event = action_event(paid_shop.transaction.id, "REFUND", "100.00", "one")
+        request = event.transaction.events[0].model_dump() | {"message": "" if granted else text}
+        grant = {"id": "T3JkZXJHcmFudGVkUmVmdW5kOjE=", "reason": text, "reasonReference": chosen}
+        said = {"id": paid_shop.transaction.id, "events": [request | ({} if granted else {"reasonReference": chosen})]}
+        paid_shop.gateway.will_answer(json_reply(operation("refund", paid_shop.order_id, "100.00")))
+        await paid_shop.request_action("REFUND", "100.00", transaction=said, grantedRefund=grant if granted else None)
+        assert paid_shop.gateway.requests[-1].json["comment"] == comment
+
     @pytest.mark.law(4)
     async def test_of_two_refunds_asked_at_the_same_moment_each_keeps_its_own(self, paid_shop: Shop) -> None:
         event = action_event(paid_shop.transaction.id, "REFUND", "50.00", "one", reason="a scratch")

@@ -105,6 +105,7 @@ def event(recorded: Event, currency: str) -> Payload:
         "type": recorded.type.value,
         "amount": money(recorded.amount, currency),
         "message": recorded.message,
+        "reasonReference": None,
         "externalUrl": recorded.external_url,
         "idempotencyKey": recorded.idempotency_key,
         "createdBy": None,
@@ -236,6 +237,7 @@ def granted_refund(granted: GrantedRefund) -> Payload:
         "id": granted.id,
         "status": granted.status.value,
         "reason": granted.reason,
+        "reasonReference": None,
         "amount": money(granted.amount, currency),
         "shippingCostsIncluded": granted.shipping_costs_included,
         "transaction": {"__typename": "TransactionItem", "id": granted.transaction.id} if granted.transaction else None,
@@ -316,6 +318,7 @@ def action_requested(item: Transaction, request: Event) -> Payload:
 _NO_GRANTED_REFUND: Payload = {
     "id": global_id("OrderGrantedRefund", "None"),
     "reason": None,
+    "reasonReference": None,
     "lines": None,
     "transaction": None,
     **{

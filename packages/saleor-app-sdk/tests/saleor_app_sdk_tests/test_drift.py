@@ -135,6 +135,7 @@ def test_a_saleor_that_was_upgraded_lacks_what_the_older_one_did_not_know(app: S
     there = as_saleor_has_it(app.manifest((3, 21)))
     found = compared(app, there, (3, 23))
     assert [(each.part, each.state, each.name, each.remedy) for each in found] == [
+        (Part.WEBHOOK, State.CHANGED, "TRANSACTION_REFUND_REQUESTED", Remedy.UPDATE),
         (Part.WEBHOOK, State.MISSING, "CUSTOMER_DELETED", Remedy.UPDATE),
         (Part.WEBHOOK, State.MISSING, "APP_DELETED", Remedy.UPDATE),
         (Part.WEBHOOK, State.MISSING, "APP_STATUS_CHANGED", Remedy.UPDATE),
