@@ -68,7 +68,7 @@ class Load:
 
 def medians(loads: Sequence[Load]) -> Load:
     """Return the median of each figure."""
-    return Load(*(statistics.median(each) for each in zip(*(asdict(load).values() for load in loads), strict=True)))
+    return Load(*(statistics.median(values) for values in zip(*(asdict(load).values() for load in loads), strict=True)))
 
 
 async def _load(context: BrowserContext, address: str, app: str) -> Load:
@@ -91,7 +91,10 @@ async def _load(context: BrowserContext, address: str, app: str) -> Load:
     await page.close()
     return Load(
         requests=len(from_network),
-        bytes=sum(each["responseHeadersSize"] + each["responseBodySize"] for each in from_network),
+        bytes=sum(
+            typed_dict_type["responseHeadersSize"] + typed_dict_type["responseBodySize"]
+            for typed_dict_type in from_network
+        ),
         paint=painted or told["content"],
         content=told["content"],
         shift=told["shift"],

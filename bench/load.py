@@ -147,15 +147,15 @@ class Load:
     def megabytes(self, what: str) -> dict[str, float]:
         """Return the memory of each process of the app: VmRSS, or VmHWM for its peak."""
         found = {}
-        for name, each in self.app.items():
-            if not each.has_ended:
-                lines = Path(f"/proc/{pid_of(each)}/status").read_text().splitlines()
+        for name, process in self.app.items():
+            if not process.has_ended:
+                lines = Path(f"/proc/{pid_of(process)}/status").read_text().splitlines()
                 found[name] = next(int(line.split()[1]) / 1024 for line in lines if line.startswith(f"{what}:"))
         return found
 
     def processor(self) -> dict[str, float]:
         """Return the seconds of processor time used by each process of the app."""
-        return {name: processor_seconds(pid_of(each)) for name, each in self.app.items()}
+        return {name: processor_seconds(pid_of(process)) for name, process in self.app.items()}
 
     async def come(self, phase: Phase) -> None:
         """Let shoppers arrive at the phase's rate, and wait until the backlog is gone."""
@@ -187,7 +187,7 @@ class Load:
             for saleor in self.saleors
             for delivery in await saleor.deliveries("transaction_initialize_session")
         ]
-        phase.answered = [each.seconds for each in asked if each.status == HTTPStatus.OK]
+        phase.answered = [delivery.seconds for delivery in asked if delivery.status == HTTPStatus.OK]
         phase.unanswered = len(asked) - len(phase.answered)
         used = {name: seconds - processor[name] for name, seconds in self.processor().items()}
         phase.processor = {name: seconds * 1000 / max(1, phase.begun) for name, seconds in used.items()}
@@ -241,10 +241,10 @@ class Load:
             waiting = select(func.count()).where(col(SaleorEvent.state) == EventState.WAITING)
             waits = (await session.exec(waiting)).one()
         paid = [payment for payment in await self.gateway.payments() if payment.status == "success"]
-        for each in paid:
-            of = rows[each.order_id].transaction_id if each.order_id in rows else each.order_id
-            refunds = (one.amount for one in each.operations if one.method == "refund" and one.status == "success")
-            theirs.add(of, each.amount, sum(refunds, NOTHING))
+        for payment in paid:
+            of = rows[payment.order_id].transaction_id if payment.order_id in rows else payment.order_id
+            refunds = (one.amount for one in payment.operations if one.method == "refund" and one.status == "success")
+            theirs.add(of, payment.amount, sum(refunds, NOTHING))
         transactions = {row.id: row.transaction_id for row in rows.values()}
         for operation in done:
             if operation.kind is Kind.CREATE:
@@ -380,7 +380,7 @@ def main(asked: argparse.Namespace) -> None:
             )
         )
         return
-    load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
+    load = ", ".join(f"{load_average:.1f}" for load_average in os.getloadavg())
     print(f"PostgreSQL, Python {platform.python_version()}, {os.cpu_count()} processors, load of the machine {load}")
     print(render_results(phases, memory, books))
     if books.differ or books.open or any(phase.errors for phase in phases):

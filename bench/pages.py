@@ -107,11 +107,11 @@ def measure_page(staff: Sequence[Office], asked: Sequence[PageRequest], times: i
     taken: list[list[float]] = [[] for _ in staff]
     size = 0
     for round_ in range(times + WARM_UP):
-        for number, (each, page) in enumerate(zip(staff, asked, strict=True)):
-            status, size, seconds = each.ask(page)
+        for number, (client, page) in enumerate(zip(staff, asked, strict=True)):
+            status, size, seconds = client.ask(page)
             if status == 200 and round_ >= WARM_UP:
                 taken[number].append(seconds * 1000)
-    empty, single, many = (statistics.median(each) if each else None for each in taken)
+    empty, single, many = (statistics.median(times) if times else None for times in taken)
     if many is None:
         print(f"{asked[-1].name} is not measured: there is no such page", file=sys.stderr)
         return None
@@ -129,8 +129,8 @@ def compare(server: str, rows: int, times: int, paths: Sequence[str]) -> tuple[l
             staff.insert(0, office)
             rare = office.store.accounts[2]
             asked.insert(0, [PageRequest(path, path) for path in paths] or pages(many, rare))
-        found = [measure_page(staff, each, times) for each in zip(*asked, strict=True)]
-        return [each for each in found if each is not None], staff[-1].file()
+        found = [measure_page(staff, pages, times) for pages in zip(*asked, strict=True)]
+        return [page for page in found if page is not None], staff[-1].file()
 
 
 def as_table(results: Sequence[Page], rows: int) -> str:

@@ -90,8 +90,8 @@ async def fill(services: Services, account_id: str, installation_id: int, orders
                 id=number + 1, payment_id=number + 1, installation_id=installation_id, type="CHARGE_SUCCESS",
                 psp_reference=order(number), amount=Decimal("100.00"), state=EventState.DELIVERED, created_at=at,
             )  # fmt: skip
-            for each, row in zip(rows, (payment, create, told), strict=True):
-                each.append(row.model_dump(exclude={"account", "problems"}))
+            for table_rows, row in zip(rows, (payment, create, told), strict=True):
+                table_rows.append(row.model_dump(exclude={"account", "problems"}))
         async with services.database.transaction() as session:
             connection = await session.connection()
             for table, new in zip(_FILLED, rows, strict=True):
@@ -135,7 +135,7 @@ def _line(number: int, method: str, at: datetime, amount: str) -> str:
 def _records(order_id: str, orders: int) -> bytes:
     """Return the records of a look-up for an order with an unknown refund."""
     step = orders // UNKNOWN_REFUNDS
-    number = next(each for each in range(0, orders, step) if order(each) == order_id)
+    number = next(number for number in range(0, orders, step) if order(number) == order_id)
     common: dict[str, Any] = {
         "payment_id": payment_id(number), "order_id": order_id, "pos_id": POS_ID, "currency": "UAH",
         "status": "success", "mode": "hosted", "created_at": "2026-11-21T12:00:00.000",

@@ -130,8 +130,8 @@ def _import_everything() -> None:
     from app.cli import COMMANDS
     from app.commands.deferred import Group
 
-    for each in COMMANDS.values():
-        for command in each.commands.values() if isinstance(each, Group) else [each]:
+    for entry in COMMANDS.values():
+        for command in entry.commands.values() if isinstance(entry, Group) else [entry]:
             import_module(command.module)
     import_module("tests.journeys.crashing_app")
     httpcore2.default_ssl_context = cache(httpcore2.default_ssl_context)  # 20 ms for each client, and all speak plainly
@@ -218,8 +218,8 @@ class ForkServer:
 
     def end(self) -> None:
         """Kill the processes that have not ended."""
-        for each in self._started:
-            each.kill()
+        for forked_process in self._started:
+            forked_process.kill()
 
 
 def _line(connection: socket.socket) -> bytes:

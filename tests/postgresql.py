@@ -24,7 +24,7 @@ from integration_base_tests.tls_server import write_certificate
 from integration_base_tests.waiting import LONGEST_WAIT, eventually
 
 _USER = "postgres"  # as whom they run where the tests run as root, as which they refuse to
-_PLACES = ("/usr/sbin", "/usr/local/sbin", *(str(each) for each in sorted(Path("/usr/lib/postgresql").glob("*/bin"))))
+_PLACES = ("/usr/sbin", "/usr/local/sbin", *(str(path) for path in sorted(Path("/usr/lib/postgresql").glob("*/bin"))))
 _PATH = os.pathsep.join([os.environ.get("PATH", ""), *_PLACES])
 
 

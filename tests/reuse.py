@@ -94,8 +94,8 @@ class Connections:
         return None
 
     def close(self) -> None:
-        for each in self._idle:
-            each.pgconn.finish()
+        for async_connection in self._idle:
+            async_connection.pgconn.finish()
 
 
 @contextmanager

@@ -74,16 +74,16 @@ def test_every_wrong_value_has_a_sentence_of_ours(field: str, value: Any) -> Non
     try:
         Everything.model_validate({field: value})
     except ValidationError as error:
-        for each in find_field_errors(error):
-            assert not LIBRARY.search(str(each)), str(each)
-            assert "%(" not in str(each)
-            assert each.field.split(".")[0] == field
+        for field_error in find_field_errors(error):
+            assert not LIBRARY.search(str(field_error)), str(field_error)
+            assert "%(" not in str(field_error)
+            assert field_error.field.split(".")[0] == field
 
 
 def test_everything_that_is_wrong_is_said_at_once_and_nothing_that_was_given() -> None:
     with pytest.raises(ValidationError) as caught:
         Everything.model_validate({"text": "SECRET-1", "whole": "SECRET-2", "kind": "SECRET-3", "own": "SECRET-4"})
-    said = [str(each) for each in find_field_errors(caught.value)]
+    said = [str(field_error) for field_error in find_field_errors(caught.value)]
     assert said == [
         "text: must have at most 3 characters",
         "whole: must be a whole number",

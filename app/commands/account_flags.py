@@ -118,7 +118,7 @@ def takes_options(command: Callable[..., None]) -> Callable[..., None]:
     ]
     own_parameters = [parameter for parameter in own.parameters.values() if parameter.name != "given"]
     run.__signature__ = own.replace(parameters=[*own_parameters, *flags])  # type: ignore[attr-defined] # what typer reads
-    run.__annotations__ = {each.name: each.annotation for each in (*own_parameters, *flags)}
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in (*own_parameters, *flags)}
     return run
 
 

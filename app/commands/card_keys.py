@@ -93,7 +93,7 @@ def rotate(
 def _expiry_times(newest_first: Sequence[CardKey]) -> list[datetime]:
     """Return the time until which the newest key is offered, and until which each of the others opens."""
     created = [key.created_at for key in newest_first]
-    return [each + (GRACE if number else OFFERED_FOR) for number, each in enumerate([*created[:1], *created[:-1]])]
+    return [moment + (GRACE if number else OFFERED_FOR) for number, moment in enumerate([*created[:1], *created[:-1]])]
 
 
 def _to_json(saleor: str, key: CardKey, state: str, until: datetime) -> dict[str, object]:

@@ -68,8 +68,8 @@ def forget(
     known, payments = with_services(found)
     if not yes:
         require_interactive("confirm with --yes")
-        for each, cards in known.items():
-            print_line(f"{each}: saved cards: {cards}")
+        for known_customer, cards in known.items():
+            print_line(f"{known_customer}: saved cards: {cards}")
         if address is not None:
             print_line(f"payments with this address: {payments}")
         confirm("Delete them permanently, and the customer's data in finished payments?" if payments else _ONLY_CARDS)

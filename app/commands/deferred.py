@@ -56,13 +56,13 @@ def _garbage_collection_paused() -> Iterator[None]:
 
 def add_commands(app: typer.Typer, commands: Mapping[str, Command | Group]) -> None:
     """Add these commands to ``app`` under their names."""
-    for name, each in commands.items():
-        if isinstance(each, Group):
-            group = typer.Typer(help=each.summary, no_args_is_help=True)
-            add_commands(group, each.commands)
+    for name, command in commands.items():
+        if isinstance(command, Group):
+            group = typer.Typer(help=command.summary, no_args_is_help=True)
+            add_commands(group, command.commands)
             app.add_typer(group, name=name)
         else:
-            app.command(name, help=each.summary, cls=type(name, (Deferred,), {"command": each}))(_placeholder)
+            app.command(name, help=command.summary, cls=type(name, (Deferred,), {"command": command}))(_placeholder)
 
 
 class Deferred(TyperCommand):

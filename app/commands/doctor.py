@@ -66,10 +66,10 @@ def doctor(
     """
     found = run_until_interrupted(_examine(read_settings(), saleor), then="run it again; nothing is changed by it")
     if as_json:
-        show_json([_to_json(saleor, each) for saleor, each in found])
+        show_json([_to_json(saleor, finding) for saleor, finding in found])
     else:
         _print_findings(found)
-    if any(each.level is Level.ERROR for _, each in found):
+    if any(finding.level is Level.ERROR for _, finding in found):
         raise typer.Exit(1)
 
 
@@ -98,7 +98,7 @@ async def _examine_all(
     checks = [(store, await checks_of_store(deployment, services, store, manifest_for)) for store in stores]
     examined = [
         examination.run_checks(None, service),
-        *(_examine_store(examination, each, store_checks) for each, store_checks in checks),
+        *(_examine_store(examination, store, store_checks) for store, store_checks in checks),
     ]
     await asyncio.gather(*examined)
 
@@ -108,12 +108,12 @@ async def _examine_store(examination: _Examination, store: OpenInstallation, che
 
 
 def _print_findings(found: Sequence[tuple[str | None, Finding]]) -> None:
-    in_order = sorted(found, key=lambda each: each[0] or "")
-    for saleor, findings in groupby(in_order, key=lambda each: each[0]):
+    in_order = sorted(found, key=lambda pair: pair[0] or "")
+    for saleor, findings in groupby(in_order, key=lambda pair: pair[0]):
         print_line(saleor or "The app", "bold")
-        show(_table([each for _, each in findings]))
+        show(_table([finding for _, finding in findings]))
         print_line("")
-    errors, warnings = (sum(each.level is level for _, each in found) for level in (Level.ERROR, Level.WARNING))
+    errors, warnings = (sum(finding.level is level for _, finding in found) for level in (Level.ERROR, Level.WARNING))
     if errors or warnings:
         print_line(f"errors: {errors}, warnings: {warnings}", _STYLES[Level.ERROR if errors else Level.WARNING])
     else:
@@ -123,15 +123,15 @@ def _print_findings(found: Sequence[tuple[str | None, Finding]]) -> None:
 def _table(findings: Sequence[Finding]) -> Table:
     lines = grid(fixed=1, columns=3)
     lines.columns[1].max_width = 22
-    for each, following in zip_longest(findings, findings[1:]):
-        title = TITLES[each.subject] + (f" {each.about}" if each.about else "")
-        message = Text(_capitalize(plain(each.what)))
+    for finding, following in zip_longest(findings, findings[1:]):
+        title = TITLES[finding.subject] + (f" {finding.about}" if finding.about else "")
+        message = Text(_capitalize(plain(finding.what)))
         # A remedy for several findings is printed once, below the last of them.
-        remedy = None if following and following.remedy == each.remedy else each.remedy
-        for more, style in ((each.detail, "dim"), (remedy, "bold")):
+        remedy = None if following and following.remedy == finding.remedy else finding.remedy
+        for more, style in ((finding.detail, "dim"), (remedy, "bold")):
             if more:
                 message.append(f"\n{_capitalize(plain(more))}", style)
-        lines.add_row(Text(f"  {each.level}", _STYLES[each.level]), Text(plain(title)), message)
+        lines.add_row(Text(f"  {finding.level}", _STYLES[finding.level]), Text(plain(title)), message)
     return lines
 
 

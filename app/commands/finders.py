@@ -15,7 +15,7 @@ from app.store.tables import MerchantAccount
 async def find_installation(services: Services, saleor: str | None) -> OpenInstallation:
     """Return the installation of that Saleor; the only installation when none is named. Raises CommandFailed."""
     installations = await services.installations.all()
-    known = ", ".join(each.saleor_api_url for each in installations)
+    known = ", ".join(installation.saleor_api_url for installation in installations)
     if not installations:
         raise CommandFailed(
             "no store has installed this app yet: install it in the Saleor Dashboard, from "

@@ -108,7 +108,7 @@ def money(
 async def _select_accounts(services: Services, account: str | None, saleor: str | None) -> Sequence[MerchantAccount]:
     store = None if saleor is None else await find_installation(services, saleor)
     meant = [await find_account(services, account)] if account else await services.accounts.all()
-    return [each for each in meant if store is None or each.installation_id == store.id]
+    return [account for account in meant if store is None or account.installation_id == store.id]
 
 
 def _day(text: str | None, flag: str) -> date | None:
@@ -120,7 +120,7 @@ def _day(text: str | None, flag: str) -> date | None:
 
 def _print_rows(found: MoneyReport, by: GroupBy, rows: Sequence[tuple[Row, bool]]) -> None:
     # A terminal is narrow, and most stores make no payouts.
-    payouts = any(each.ours.payouts or each.gateway.payouts for each, _ in rows)
+    payouts = any(row.ours.payouts or row.gateway.payouts for row, _ in rows)
     out = ["Paid out"] if payouts else []
     figures = ("Charged", "Refunded", "Charged back", *out, "Fees", "Net")
     lines = table(by.value.capitalize(), "", *figures, amounts=figures)

@@ -58,7 +58,7 @@ def show_payment(
     found = with_services(read)
     if isinstance(found, list):
         if as_json:
-            show_json([summary(each) for each in found])
+            show_json([summary(payment_aggregate) for payment_aggregate in found])
             return
         show(payment_table(found))
         print_line(f"Several payments match {payment!r}: use one of their gateway orders.")

@@ -90,10 +90,10 @@ def run(
     async def do(services: Services) -> list[_Comparison]:
         accounts = list(await services.accounts.all()) if account is None else [await find_account(services, account)]
         done = []
-        for each in accounts:
+        for compared_account in accounts:
             progress = Progress()
-            async with show_progress(lambda name=each.name, progress=progress: _stage(name, progress)):  # type: ignore[misc]
-                done.append(await _compare(services, each, (start, end), progress, dry_run=dry_run))
+            async with show_progress(lambda name=compared_account.name, progress=progress: _stage(name, progress)):  # type: ignore[misc]
+                done.append(await _compare(services, compared_account, (start, end), progress, dry_run=dry_run))
             if not as_json:
                 _print_comparison(done[-1])
         return done

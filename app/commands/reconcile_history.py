@@ -39,7 +39,7 @@ def history(
     """Show the newest comparisons."""
 
     async def read(services: Services) -> tuple[Sequence[ReconciliationRun], dict[str, str]]:
-        accounts = {each.id: each.name for each in await services.accounts.all()}
+        accounts = {account.id: account.name for account in await services.accounts.all()}
         chosen = None if account is None else (await find_account(services, account)).id
         async with services.database.transaction() as session:
             return await read_history(session, account_id=chosen, before=before, most=limit), accounts

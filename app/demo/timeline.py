@@ -161,17 +161,20 @@ class Timeline:
         now = datetime.now(UTC)
         gateway = [
             *((_call_key(call), _exchange_of_call(call)) for call in await self._gateway.calls()),
-            *(each for delivery in await self._gateway.webhooks() for each in _exchanges_of_delivery(delivery)),
+            *(exchange for delivery in await self._gateway.webhooks() for exchange in _exchanges_of_delivery(delivery)),
         ]
         for _, exchange in gateway:
             exchange.at = min(exchange.at, now)  # the sandbox's clock can be moved into the future
         found = [
-            *((("noted", number), each) for number, each in enumerate(self._recorded)),
-            *((("delivery", each.number), _exchange_of_webhook(each)) for each in await self._saleor.deliveries()),
+            *((("noted", number), exchange) for number, exchange in enumerate(self._recorded)),
+            *(
+                (("delivery", delivery.number), _exchange_of_webhook(delivery))
+                for delivery in await self._saleor.deliveries()
+            ),
             *((("report", report.number), _exchange_of_report(report)) for report in await self._saleor.reports()),
             *gateway,
         ]
-        for key, exchange in sorted(found, key=lambda each: each[1].at):
+        for key, exchange in sorted(found, key=lambda keyed: keyed[1].at):
             if key in self._shown or exchange.at > now:
                 continue
             if not exchange.finished:
@@ -224,10 +227,10 @@ def _exchanges_of_delivery(delivery: Delivery) -> Iterator[tuple[tuple[object, .
     request = f"notifies, signed: {delivery.method} {delivery.status}{code}, {_format_money(record)}"
     if not delivery.tries and delivery.state == "waiting" and not delivery.delay:
         yield ("try", delivery.delivery_id, 0), Exchange(delivery.created_at, "gateway", "app", request, finished=False)
-    for number, each in enumerate(delivery.tries):
-        response, failed = each.problem or f"HTTP {each.http_status}", (each.http_status or 500) >= 300
-        at = delivery.created_at if number == 0 else each.at
-        seconds = (each.at - at).total_seconds()
+    for number, attempt in enumerate(delivery.tries):
+        response, failed = attempt.problem or f"HTTP {attempt.http_status}", (attempt.http_status or 500) >= 300
+        at = delivery.created_at if number == 0 else attempt.at
+        seconds = (attempt.at - at).total_seconds()
         yield ("try", delivery.delivery_id, number), Exchange(at, "gateway", "app", request, response, failed, seconds)
 
 

@@ -115,7 +115,9 @@ async def fetch_records(services: Services, order_id: str) -> Records | GatewayE
 def _first_open_operation(aggregate: PaymentAggregate) -> Operation | None:
     """Return the operation to look up: first one in flight, then the payment itself, then one that waits its turn."""
     unsettled = [operation for operation in aggregate.operations if not operation.state.final]
-    return min(unsettled, key=lambda each: (not is_in_flight(each), each.state is State.WAITING), default=None)
+    return min(
+        unsettled, key=lambda operation: (not is_in_flight(operation), operation.state is State.WAITING), default=None
+    )
 
 
 async def _load(services: Services, order_id: str) -> tuple[PaymentAggregate, MerchantAccount]:

@@ -229,7 +229,7 @@ class MoneyReport:
         """Return the sums grouped so, and by currency; in the order of their names."""
         shared = GroupBy.RECEIVER in by
         whole = self._whole_shares if shared else self.whole
-        parts = [_PARTS[each] for each in by if each is not GroupBy.CURRENCY]
+        parts = [_PARTS[group_by] for group_by in by if group_by is not GroupBy.CURRENCY]
         rows: dict[tuple[Any, ...], Row] = {}
 
         def row_of(total: Total) -> Row:
@@ -251,7 +251,7 @@ class MoneyReport:
         }
         covered: dict[tuple[str | None, date | None], _Coverage] = {}
         for row in rows.values():
-            named = dict(zip((each for each in by if each is not GroupBy.CURRENCY), row.names, strict=True))
+            named = dict(zip((group_by for group_by in by if group_by is not GroupBy.CURRENCY), row.names, strict=True))
             scope = (named.get(GroupBy.ACCOUNT), named.get(GroupBy.DAY))
             if scope not in covered:
                 covered[scope] = self._coverage(whole, *scope)
@@ -294,7 +294,7 @@ class MoneyReport:
 
 async def read_money(services: Services, accounts: Iterable[MerchantAccount], days: Days) -> MoneyReport:
     """Return the money of these accounts over these days; a few queries for each week, whatever was sold."""
-    known = {each.id: each for each in accounts}
+    known = {account.id: account for account in accounts}
     ours: list[Total] = []
     shares: list[Total] = []
     for week in _weeks(days):
@@ -305,11 +305,11 @@ async def read_money(services: Services, accounts: Iterable[MerchantAccount], da
         gateway = await gateway_totals(session, known, days)
         their_shares = await gateway_shares(session, known, days)
         compared = {(day.account_id, day.day): day for day in await compared_days(session, known, days)}
-    receivers = {who: name for each in known.values() for who, name in names_of(each.split_rules).items()}
+    receivers = {who: name for account in known.values() for who, name in names_of(account.split_rules).items()}
     expected = _expected(known.values(), days, services.now())
     return MoneyReport(
         days=days,
-        accounts={each.id: each.name for each in known.values()},
+        accounts={account.id: account.name for account in known.values()},
         receivers=receivers,
         ours=ours,
         gateway=gateway,
@@ -318,8 +318,8 @@ async def read_money(services: Services, accounts: Iterable[MerchantAccount], da
         expected=expected,
         whole={
             pair
-            for pair, each in compared.items()
-            if pair[0] in expected.get(each.day, ()) and _is_whole(each, known[pair[0]])
+            for pair, comparison in compared.items()
+            if pair[0] in expected.get(comparison.day, ()) and _is_whole(comparison, known[pair[0]])
         },
         compared=compared,
         tests={account.id for account in known.values() if account.test_project},

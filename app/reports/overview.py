@@ -105,8 +105,8 @@ class Overview:
         """The currencies with any activity, the most used first."""
         used: Counter[str] = Counter()
         for sums in (self.now, self.before, self.charted):
-            for currency, each in sums.items():
-                used[currency] += each.money.count + each.attempts.attempted + each.attempts.unpaid
+            for currency, activity in sums.items():
+                used[currency] += activity.money.count + activity.attempts.attempted + activity.attempts.unpaid
         return [currency for currency, _ in sorted(used.items(), key=lambda item: (-item[1], item[0]))]
 
 
@@ -131,7 +131,7 @@ def payment_method_counts(attempts: Attempts) -> list[tuple[Value, int]]:
         label = payment_method_label(way)
         known = found.get(str(label))
         found[str(label)] = (label, count + (known[1] if known else 0))
-    return sorted(found.values(), key=lambda each: (-each[1], str(each[0])))
+    return sorted(found.values(), key=lambda counted: (-counted[1], str(counted[0])))
 
 
 def decline_counts(attempts: Attempts) -> list[tuple[str, int]]:
@@ -139,7 +139,7 @@ def decline_counts(attempts: Attempts) -> list[tuple[str, int]]:
     found: Counter[str] = Counter()
     for code, count in attempts.declined.items():
         found[explain(Status.FAILURE, code).reason] += count
-    return sorted(found.items(), key=lambda each: (-each[1], each[0]))
+    return sorted(found.items(), key=lambda counted: (-counted[1], counted[0]))
 
 
 async def read_overview(

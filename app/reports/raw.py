@@ -61,7 +61,7 @@ def raw_messages(aggregate: PaymentAggregate, notifications: Sequence[StoredNoti
         if operation.request and operation.state is not State.WAITING
     ]
     events = [_raw_event(event) for event in aggregate.events]
-    return sorted([*requests, *map(_raw_notification, notifications), *events], key=lambda each: each.at)
+    return sorted([*requests, *map(_raw_notification, notifications), *events], key=lambda message: message.at)
 
 
 def raw_records(records: Records) -> str:

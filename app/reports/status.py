@@ -156,7 +156,7 @@ def pending_steps(aggregate: PaymentAggregate, notifications: Sequence[StoredNot
     """Return the pending steps of a payment, soonest first."""
     return sorted(
         [*_shopper_steps(aggregate), *_worker_steps(aggregate, notifications)],
-        key=lambda each: (each.until is None, each.until or aggregate.payment.created_at),
+        key=lambda step: (step.until is None, step.until or aggregate.payment.created_at),
     )
 
 

@@ -111,12 +111,12 @@ class Balance:
 
 def balance(flow: Flow, operations: Sequence[Operation]) -> Balance:
     """Return the balance of a payment made for ``flow``."""
-    create = [each for each in operations if each.kind is Kind.CREATE][-1]
+    create = [operation for operation in operations if operation.kind is Kind.CREATE][-1]
     paid = create.amount if create.state is State.SUCCESS else ZERO
     in_doubt = any(_leaves_in_doubt(flow, operation) for operation in operations)
     captured = _sum(operations, Kind.CAPTURE, State.SUCCESS)
     charged = paid if flow is Flow.CHARGE else captured
-    cancelling = any(each.kind is Kind.CANCEL and not each.state.final for each in operations)
+    cancelling = any(operation.kind is Kind.CANCEL and not operation.state.final for operation in operations)
     authorized = paid if flow is Flow.AUTHORIZATION else ZERO
     capturable = _unused(authorized, [operation for operation in operations if _counts(operation)])
     reserved = _unused(authorized, [operation for operation in operations if operation.state is State.SUCCESS])
@@ -131,12 +131,12 @@ def balance(flow: Flow, operations: Sequence[Operation]) -> Balance:
         refunded=refunded,
         capturing=_sum_pending(operations, Kind.CAPTURE),
         refunding=_sum_pending(operations, Kind.REFUND),
-        voiding=any(each.kind is Kind.VOID and not each.state.final for each in operations),
+        voiding=any(operation.kind is Kind.VOID and not operation.state.final for operation in operations),
         capturable=ZERO if in_doubt else capturable,
         disputed=_sum_of(operations, Kind.DISPUTE, _counts),
         refundable=ZERO if in_doubt else _remainder_of(charged, None, operations),
         unpaid=create.state is State.INIT and not cancelling,
-        in_flight=any(is_in_flight(each) for each in operations),
+        in_flight=any(is_in_flight(operation) for operation in operations),
         recurring=tuple(_recurring_charges(operations)),
         in_doubt=in_doubt,
         reserved=reserved,
@@ -196,7 +196,9 @@ def is_overdrawn(flow: Flow, operations: Sequence[Operation]) -> bool:
         if operation.kind in {Kind.CAPTURE, Kind.VOID} and operation.state is State.SUCCESS
     ]
     is_overused = sum((use.amount for use in uses), ZERO) > now.authorized
-    refunds = _sum_of(operations, Kind.REFUND, lambda each: _counts(each) and each.state is not State.WAITING)
+    refunds = _sum_of(
+        operations, Kind.REFUND, lambda operation: _counts(operation) and operation.state is not State.WAITING
+    )
     return refunds > now.charged or is_overused or any(charge.refunded > charge.charged for charge in now.recurring)
 
 
@@ -211,11 +213,11 @@ def _counts(operation: Operation) -> bool:
 
 
 def _sum(operations: Sequence[Operation], kind: Kind, state: State, *, of: str | None = None) -> Decimal:
-    return _sum_of(operations, kind, lambda each: each.state is state, of=of)
+    return _sum_of(operations, kind, lambda operation: operation.state is state, of=of)
 
 
 def _sum_pending(operations: Sequence[Operation], kind: Kind) -> Decimal:
-    return _sum_of(operations, kind, lambda each: not each.state.final)
+    return _sum_of(operations, kind, lambda operation: not operation.state.final)
 
 
 def _sum_of(
@@ -223,7 +225,7 @@ def _sum_of(
 ) -> Decimal:
     """Return the sum of the operations on one charge; ``of`` None is the payment itself."""
     done = (operation for operation in operations if operation.kind is kind and operation.charge_id == of)
-    return sum((each.amount for each in done if counts(each)), ZERO)
+    return sum((operation.amount for operation in done if counts(operation)), ZERO)
 
 
 def check_amount(amount: Decimal, currency: str = "") -> Decimal:

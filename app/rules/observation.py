@@ -64,7 +64,9 @@ class Observations(tuple[Observation, ...]):
     @classmethod
     def from_records(cls, records: Records, language: str) -> "Observations":
         """Return the observations from the records of an order; ``language`` is the shopper's."""
-        observations = cls(seen for each in records if (seen := observation_from_record(each, language)) is not None)
+        observations = cls(
+            seen for record in records if (seen := observation_from_record(record, language)) is not None
+        )
         observations.unreadable = (*records.unreadable, *_repeated_ids(observations))
         unexplained = (unexplained_money(record) for record in records)
         observations.unexplained = tuple(money for money in unexplained if money is not None)

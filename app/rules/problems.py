@@ -355,10 +355,10 @@ def _is_open(problem: Problem, operations: Sequence[Operation]) -> bool:
     ]
     if _has_cause(_MORE)(problem):
         # It stands for mismatches that are not listed, of any operation; one with a mismatch is not looked up any more.
-        return any(each.next_poll_at is None and each.state is not State.WAITING for each in still_open)
+        return any(operation.next_poll_at is None and operation.state is not State.WAITING for operation in still_open)
     if problem.kind is AlertKind.REFUSED:  # the event is reported, whatever becomes of its operation
         return False
-    return problem.operation_id is not None and any(each.id == problem.operation_id for each in still_open)
+    return problem.operation_id is not None and any(operation.id == problem.operation_id for operation in still_open)
 
 
 def _is_mismatch(problem: Problem) -> bool:

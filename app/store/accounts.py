@@ -300,9 +300,7 @@ class AccountRepository:
 
     async def unmap_channel(self, installation_id: int, channel: str) -> bool:
         """Stop offering payments in ``channel``; return False when it had no account."""
-        query = select(ChannelRoute).where(
-            ChannelRoute.installation_id == installation_id, ChannelRoute.channel == channel
-        )
+        query = select(ChannelRoute).filter_by(installation_id=installation_id, channel=channel)
         async with self._database.transaction() as session:
             route = (await session.exec(query.with_for_update())).first()
             if route is not None:
@@ -320,11 +318,9 @@ class AccountRepository:
         """
         name = (installation_id, channel, channel_id)
         account = await self._cache.get(name, lambda: self._read_routed(name))
-        if account is None or not account.test_project:
-            return account
-        # The channel may have moved to a live account a moment ago, in another process: no page is opened in the test
-        # project after that.
-        return (await self._read_routed(name)).get(name)
+        if account is not None and account.test_project:  # another process may have gone live a moment ago
+            account = (await self._read_routed(name)).get(name)
+        return account
 
     async def follow_channels(self, installation_id: int, slugs: Mapping[str, str], *, all_known: bool = True) -> None:
         """Let routes follow their channels, whose ``slugs`` are given by what Saleor identifies them by.

@@ -81,7 +81,7 @@ def _fit_json(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_fit_json(item) for item in value]
     if isinstance(value, dict):
-        return {_fit_json(name): _fit_json(each) for name, each in value.items()}
+        return {_fit_json(name): _fit_json(item) for name, item in value.items()}
     return value
 
 

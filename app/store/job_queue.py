@@ -141,7 +141,7 @@ async def release_claims(session: AsyncSession, work: JobQueue, claims: Sequence
 
     A claim that has expired and was taken over is left alone.
     """
-    for claimed in sorted(claims, key=lambda each: each.row_id):  # the same lock order as everywhere
+    for claimed in sorted(claims, key=lambda claim: claim.row_id):  # the same lock order as everywhere
         ours = (work.row_id == claimed.row_id, work.due == claimed.until)
         await session.exec(update(work.table).where(*ours).values(_new_due_values(work, now, tries=-1)))
 

@@ -130,7 +130,7 @@ async def count_outdated(session: AsyncSession, outdated: Outdated) -> tuple[int
         query: Any = select(func.count()).select_from(Payment)
         begun = col(Payment.created_at) < min(outdated.begun, outdated.untouched_since)
         activity = [exists().where(condition) for condition in _activity_conditions(outdated.untouched_since)]
-        query = query.where(*_closed_conditions(outdated.installation_id), begun, *[~each for each in activity])
+        query = query.where(*_closed_conditions(outdated.installation_id), begun, *[~exists for exists in activity])
         payments = int((await session.exec(query)).scalar_one())
     if outdated.received is not None:
         query = select(func.count()).select_from(Notification).where(*_erasable_conditions(outdated, outdated.received))

@@ -128,7 +128,7 @@ async def sum_payments(session: AsyncSession, wanted: PaymentFilter) -> Sums:
     )
     rows = (await session.exec(summed)).all()
     found = [Sum(*row[:-3], *(amount or Decimal("0.00") for amount in row[-3:])) for row in rows]
-    found.sort(key=lambda each: (-each.count, each.currency))
+    found.sort(key=lambda part: (-part.count, part.currency))
     return Sums(found, more=sum(total.count for total in found) > MAX_COUNTED)
 
 
@@ -144,7 +144,7 @@ async def channels_of(session: AsyncSession, installation_id: int) -> list[str]:
     channel = first.cte("channel", recursive=True)
     following = select(func.min(Payment.channel)).where(own, col(Payment.channel) > channel.c.channel)
     found = channel.union_all(select(following.scalar_subquery()).where(channel.c.channel.is_not(None)))
-    return [each for each in (await session.exec(select(found.c.channel))).all() if each is not None]
+    return [channel for channel in (await session.exec(select(found.c.channel))).all() if channel is not None]
 
 
 async def events_page(

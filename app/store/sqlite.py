@@ -137,12 +137,14 @@ class Cursor:
 
     async def execute(self, sql: str, parameters: Iterable[Any] | None = None) -> Self:
         """Execute a statement and fetch its rows."""
-        self._cursor, self._rows = await self._connection.do(lambda each: each.execute(sql, tuple(parameters or ())))
+        self._cursor, self._rows = await self._connection.do(
+            lambda cursor: cursor.execute(sql, tuple(parameters or ()))
+        )
         return self
 
     async def executemany(self, sql: str, parameters: Iterable[Any]) -> Self:
         """Execute a statement for each set of parameters."""
-        self._cursor, self._rows = await self._connection.do(lambda each: each.executemany(sql, parameters))
+        self._cursor, self._rows = await self._connection.do(lambda cursor: cursor.executemany(sql, parameters))
         return self
 
     async def fetchall(self) -> Iterable[Any]:

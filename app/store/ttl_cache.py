@@ -45,7 +45,7 @@ class TtlCache(Generic[K, V]):
             found = await read()
             if self._reading.get(name) is reading:  # not invalidated since it started
                 read_at = self._now()
-                self._cached |= {each: (read_at, value) for each, value in found.items()}
+                self._cached |= {key: (read_at, value) for key, value in found.items()}
             return found.get(name)
         finally:
             if self._reading.get(name) is reading:

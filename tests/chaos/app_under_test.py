@@ -93,7 +93,7 @@ class AppUnderTest:
         """Abort everything in progress at once, as a power cut would."""
         self._app = None
         # Also background tasks: a handler whose webhook has been answered, a commit for several tasks.
-        self._dying = [each for each in self._life if not each.done()]
+        self._dying = [task for task in self._life if not task.done()]
         for task in self._dying:
             task.cancel()
         if self._worker is not None:

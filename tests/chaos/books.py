@@ -22,15 +22,15 @@ def check_books(
     """
     lines = [line for entry in payments for line in _lines(entry)]
     lines += [line for entry in operations for line in _lines(entry)]
-    ours = [each for each in lines if each.order_id == aggregate.payment.order_id]
-    others = [each for each in lines if each not in ours]
+    ours = [line for line in lines if line.order_id == aggregate.payment.order_id]
+    others = [line for line in lines if line not in ours]
     assert not differences_of_unknown_order(entries_of(others)), "an order at the gateway that is nobody's"
     found = [
-        each
-        for each in find_differences(aggregate, entries_of(ours), _EVER)
-        if only_ours or each.kind is not DiscrepancyKind.RECEIVER
+        difference
+        for difference in find_differences(aggregate, entries_of(ours), _EVER)
+        if only_ours or difference.kind is not DiscrepancyKind.RECEIVER
     ]
-    assert not found, f"the comparison of the books finds {[each.kind.value for each in found]}: {found}"
+    assert not found, f"the comparison of the books finds {[difference.kind.value for difference in found]}: {found}"
 
 
 def _lines(entry: Payment | Operation) -> list[BookLine]:

@@ -62,8 +62,8 @@ class FaultGate:
 
     def reset(self) -> None:
         """Reset all scripts and records."""
-        for each in (self.calls, self.polls, self.ours, self.sent, self.seen_open, self.violations):
-            each.clear()
+        for kept in (self.calls, self.polls, self.ours, self.sent, self.seen_open, self.violations):
+            kept.clear()
 
     async def answer(self, request: httpx2.Request) -> httpx2.Response:
         """Answer a call. Raises as a broken connection would."""
@@ -89,7 +89,7 @@ class FaultGate:
         if incident.late:
             await self._perform_meanwhile(incident)
         answer = await self._after(incident.fault, response)
-        if not moves and any(each.get("status") == "init" for each in _records(answer)):
+        if not moves and any(record.get("status") == "init" for record in _records(answer)):
             self.seen_open.add(request.url.path.rpartition("/")[2])
         return answer
 
@@ -179,7 +179,7 @@ def _records(response: httpx2.Response) -> list[dict[str, Any]]:
         shown = exact_json.loads(response.content)
     except ValueError:  # garbled
         return []
-    return [each for each in shown if isinstance(each, dict)] if isinstance(shown, list) else []
+    return [record for record in shown if isinstance(record, dict)] if isinstance(shown, list) else []
 
 
 def _order_id(request: httpx2.Request) -> str:

@@ -16,10 +16,14 @@ def check_granted_refunds(harness: Harness, aggregates: Mapping[str, PaymentAggr
     for order in harness.saleor.state.orders.values():
         for granted in order.granted_refunds:
             aggregate = aggregates.get(granted.transaction.id) if granted.transaction else None
-            ours = [each for each in aggregate.operations if each.granted_refund_id == granted.id] if aggregate else []
-            done = [each for each in ours if each.state is State.SUCCESS]
+            ours = (
+                [operation for operation in aggregate.operations if operation.granted_refund_id == granted.id]
+                if aggregate
+                else []
+            )
+            done = [operation for operation in ours if operation.state is State.SUCCESS]
             assert len(done) <= 1, f"a granted refund was paid out {len(done)} times"
-            if any(not each.state.final for each in ours):
+            if any(not operation.state.final for operation in ours):
                 continue  # the bank says nothing: it is open everywhere
             status = granted.status
             if done:

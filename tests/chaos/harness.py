@@ -124,7 +124,8 @@ class Harness:
             return "it has not moved"
         services = await self.app.start() if self.app.dead else self.app.services
         rows = [
-            await services.installations.find(f"{each}/graphql/") for each in (self.known_address, self.saleor_address)
+            await services.installations.find(f"{address}/graphql/")
+            for address in (self.known_address, self.saleor_address)
         ]
         old, new = (row.id for row in rows if row is not None)
         now = self.clock.now

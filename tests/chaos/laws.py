@@ -96,12 +96,16 @@ async def check_end(harness: Harness) -> None:
         unsaid = (await session.exec(select(SaleorEvent).where(SaleorEvent.state == EventState.WAITING))).all()
         payments = (await session.exec(select(OurPayment))).all()
         double = (await session.exec(select(StoredProblem).where(StoredProblem.kind == AlertKind.PAID_TWICE))).all()
-        aggregates = {each.transaction_id: await load_by_transaction(session, each.installation_id, each.transaction_id)
-                  for each in payments}  # fmt: skip
+        aggregates = {
+            payment.transaction_id: await load_by_transaction(session, payment.installation_id, payment.transaction_id)
+            for payment in payments
+        }
     assert not unread, f"a notification is not processed: {unread[0].outcome}"
     assert not unsaid, f"Saleor has not heard of {unsaid[0].type}: {unsaid[0].last_error}"
     check_granted_refunds(harness, aggregates)
-    check_double_payments(harness, {name: each for name, each in aggregates.items() if each is not None}, double)
+    check_double_payments(
+        harness, {name: aggregate for name, aggregate in aggregates.items() if aggregate is not None}, double
+    )
     for transaction in harness.saleor.state.transactions.values():
         _check_ledgers(harness, transaction, aggregates.pop(transaction.id, None))
     assert not aggregates, "a payment of no transaction"
@@ -117,10 +121,12 @@ def _check_ledgers(harness: Harness, transaction: Transaction, aggregate: Paymen
     entries = [entry for payment in payments for entry in harness.sandbox.state.operations_of(payment)]
     paid = [payment for payment in payments if payment.status is Status.SUCCESS]
     assert len(paid) <= 1, "paid twice"
-    reserved = sum((each.amount for each in paid if each.method == "auth"), ZERO)
-    captured, voided, refunded, disputed = (_done(entries, each) for each in ("capture", "void", "refund", "dispute"))
+    reserved = sum((payment.amount for payment in paid if payment.method == "auth"), ZERO)
+    captured, voided, refunded, disputed = (
+        _done(entries, method) for method in ("capture", "void", "refund", "dispute")
+    )
     released = reserved - captured if captured else ZERO
-    charged = sum((each.paid_amount for each in paid if each.method == "purchase"), ZERO) + captured
+    charged = sum((payment.paid_amount for payment in paid if payment.method == "purchase"), ZERO) + captured
     ours = balance(aggregate.payment.flow, aggregate.operations)
     assert aggregate.payment.status is status_of(aggregate.payment.flow, aggregate.operations), "listed as it is not"
     assert (ours.authorized, ours.charged, ours.refunded) == (reserved, charged, refunded), "ours is not the gateway's"
@@ -135,7 +141,7 @@ def _check_ledgers(harness: Harness, transaction: Transaction, aggregate: Paymen
     if not open_there:
         waiting = (theirs.authorize_pending, theirs.charge_pending, theirs.refund_pending, theirs.cancel_pending)
         assert waiting == (ZERO,) * 4, f"Saleor waits for ever: {theirs}"
-        assert all(each.state.final for each in aggregate.operations), "an operation is open for ever"
+        assert all(operation.state.final for operation in aggregate.operations), "an operation is open for ever"
         offered = sorted(action.value for action in ours.actions)
         assert transaction.actions == offered, f"staff are offered {transaction.actions} instead of {offered}"
         # A second paid attempt does not concern this payment alone (laws of money, 12).
@@ -156,7 +162,7 @@ def _check_ledgers(harness: Harness, transaction: Transaction, aggregate: Paymen
             assert not problems or expected, problems
         _check_missing_order(transaction, aggregate, ours.held)
         _check_overpaid(harness, transaction, aggregate, paid)
-    assert all(each.state is not EventState.REFUSED for each in aggregate.events)
+    assert all(event.state is not EventState.REFUSED for event in aggregate.events)
     _check_operations(harness, aggregate, entries)
     _check_cancellations(aggregate, payments)
     check_shares(harness, aggregate, payments, entries)
@@ -194,19 +200,21 @@ def _is_of_missing_order(problem: Problem) -> bool:
 def _check_single_reference(harness: Harness, transaction: Transaction) -> None:
     """Law 9: whatever Saleor requested for a session, and however often, it got the reference of one payment."""
     sessions = [
-        each for each in harness.saleor.state.deliveries if each.event.endswith("_session") and has_binding_answer(each)
+        delivery
+        for delivery in harness.saleor.state.deliveries
+        if delivery.event.endswith("_session") and has_binding_answer(delivery)
     ]
-    ours = (each for each in sessions if json.loads(each.body)["transaction"]["id"] == transaction.id)
-    reported = {reference_of(each.answer or "") for each in ours}
+    ours = (session for session in sessions if json.loads(session.body)["transaction"]["id"] == transaction.id)
+    reported = {reference_of(delivery.answer or "") for delivery in ours}
     assert len(reported) <= 1, f"Saleor was told several references: {reported}"
 
 
 def _check_cancellations(aggregate: PaymentAggregate, payments: list[Payment]) -> None:
     """Check cancellations, which have no record of their own at the gateway: their outcome is that of the payment."""
-    cancellations = [each for each in aggregate.operations if each.kind is Kind.CANCEL]
+    cancellations = [operation for operation in aggregate.operations if operation.kind is Kind.CANCEL]
     if len(payments) != 1:  # one of them was closed, and the shopper started over
         return
-    succeeded = any(each.state is State.SUCCESS for each in cancellations)
+    succeeded = any(cancellation.state is State.SUCCESS for cancellation in cancellations)
     assert not (succeeded and payments[0].status is Status.SUCCESS), "cancelled, and paid"
     if len(cancellations) == 1 and payments[0].status_code == CANCELLED:
         assert succeeded, "a cancellation was done and is told as failed"
@@ -214,16 +222,22 @@ def _check_cancellations(aggregate: PaymentAggregate, payments: list[Payment]) -
 
 def _check_operations(harness: Harness, aggregate: PaymentAggregate, entries: list[Entry]) -> None:
     """Check that each operation there is one here and vice versa, and that none of ours is taken for another's."""
-    named = [each.operation_id for each in aggregate.operations if each.operation_id and each.kind in _SECONDARY]
+    named = [
+        operation.operation_id
+        for operation in aggregate.operations
+        if operation.operation_id and operation.kind in _SECONDARY
+    ]
     assert len(named) == len(set(named)), "two operations of one name"
     done = {str(entry.operation_id) for entry in entries if entry.status is Status.SUCCESS}
     ours = {
-        each.operation_id for each in aggregate.operations if each.kind in _SECONDARY and each.state is State.SUCCESS
+        operation.operation_id
+        for operation in aggregate.operations
+        if operation.kind in _SECONDARY and operation.state is State.SUCCESS
     }
     assert done == ours, "operations of the gateway and ours differ"
-    secondary = [each for each in aggregate.operations if each.kind in _SECONDARY]
-    asked = [each for each in secondary if each.asked_by_saleor or each.asked_by is not None]
-    strangers = [each for each in secondary if each not in asked]
+    secondary = [operation for operation in aggregate.operations if operation.kind in _SECONDARY]
+    asked = [operation for operation in secondary if operation.asked_by_saleor or operation.asked_by is not None]
+    strangers = [operation for operation in secondary if operation not in asked]
     outside = [entry for entry in entries if entry.operation_id not in harness.gate.ours]
     assert len(strangers) <= len(outside), "something of ours was taken for somebody else's"
     assert len(entries) - len(outside) <= len(asked), "more was done than asked"

@@ -127,7 +127,7 @@ class _Run:
             case RequestGrantAgain():
                 return await self.staff.request_grant_again(self._transaction(step.on))
             case RequestConcurrently():
-                both = [self._transaction(each.on) for each in (step.first, step.second)]
+                both = [self._transaction(request_in_saleor.on) for request_in_saleor in (step.first, step.second)]
                 return await self.staff.request_concurrently(step, *both)
             case EndOrder(how):
                 return self.staff.end_order(self._transaction(0), how)

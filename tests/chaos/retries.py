@@ -52,14 +52,14 @@ class Retries:
 
     async def settle(self, tasks: Collection[asyncio.Task[Any]]) -> None:
         """Wait until each task is done or pauses; raise the exceptions of those that failed."""
-        while waiting := [each for each in tasks if not each.done() and each not in self._resting()]:
+        while waiting := [task for task in tasks if not task.done() and task not in self._resting()]:
             self._changed.clear()
             change = asyncio.ensure_future(self._changed.wait())
             await asyncio.wait([*waiting, change], return_when=asyncio.FIRST_COMPLETED)
             change.cancel()
-        for each in tasks:
-            if each.done():
-                each.result()
+        for task in tasks:
+            if task.done():
+                task.result()
 
     def _resting(self) -> set[asyncio.Task[Any] | None]:
         return {pause.task for pause in self._pauses}

@@ -79,10 +79,16 @@ def check_shares(
         assert all(amount >= 0 for amount in left.values()), f"somebody is below zero: {left}"
         given_back = secondary.refunded_amount(book, payment)
         rest = secondary.taken_amount(book, payment) - given_back
-        pending = [each.amount for each in book.active_operations(payment, "capture") if each.status is Status.PENDING]
+        pending = [
+            active_operation.amount
+            for active_operation in book.active_operations(payment, "capture")
+            if active_operation.status is Status.PENDING
+        ]
         assert sum(left.values(), Decimal()) == rest + sum(pending, Decimal()), "money is nobody's"
     for entry in entries:
-        ours = next((each for each in aggregate.operations if each.operation_id == str(entry.operation_id)), None)
+        ours = next(
+            (operation for operation in aggregate.operations if operation.operation_id == str(entry.operation_id)), None
+        )
         # An operation of others can be taken for ours of the same amount (laws of money, 10): then its shares differ.
         if ours is not None and entry.operation_id in harness.gate.ours and entry.method != "void":
             assert _amounts_by_receiver(entry.shares) == ours.shares, f"{entry.method} of {entry.amount}"
@@ -97,11 +103,18 @@ def check_shares(
     standing = standing_of(aggregate)
     assert all(amount > 0 for amount in standing.left.values()), f"nothing is left, and counted: {standing.left}"
     outside = any(entry.operation_id not in harness.gate.ours for entry in entries)
-    if not outside and all(entry.final for entry in entries) and all(each.state.final for each in aggregate.operations):
+    if (
+        not outside
+        and all(entry.final for entry in entries)
+        and all(operation.state.final for operation in aggregate.operations)
+    ):
         truth = {
-            str(who): amount for each in paid for who, amount in shares.refundable_amounts(book, each).items() if amount
+            str(who): amount
+            for payment in paid
+            for who, amount in shares.refundable_amounts(book, payment).items()
+            if amount
         }
-        taken = any(secondary.taken_amount(book, each) for each in paid)
+        taken = any(secondary.taken_amount(book, payment) for payment in paid)
         assert standing.left == (truth if taken else {}), "what is left here is not what is left there"
 
 

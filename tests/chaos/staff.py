@@ -121,7 +121,7 @@ class Staff:
     def _grant(self, step: RequestInSaleor, transaction: Transaction) -> str:
         order = transaction.order
         assert order is not None
-        lines = [GrantedLine(line_id=global_id("OrderLine", each.key)) for each in order.basket.lines[: step.lines]]
+        lines = [GrantedLine(line_id=global_id("OrderLine", line.key)) for line in order.basket.lines[: step.lines]]
         granted = self.harness.saleor.staff.grant_refund(
             order.id, step.amount, transaction_id=transaction.id, lines=lines
         ).granted_refund
@@ -160,15 +160,15 @@ class Staff:
                     )
                 return refusal.message
             done += [] if operation is None else [operation]
-        if len({each.id for each in done}) > 1:
+        if len({operation.id for operation in done}) > 1:
             self._report_law_4_violation(f"{step} was sent twice and is two operations")
         return f"{done[-1].state}: {done[-1].message}" if done else "the app is not there"
 
     def _order_id(self, transaction: Transaction) -> str:
         """Return the gateway's order id, which depends on Saleor's address when the payment began."""
-        names = [order_id_of(transaction.id, f"{each}/graphql/") for each in (SALEOR, MOVED)]
-        known = {each.order_id for each in self.harness.sandbox.state.payments.values()}
-        return next((each for each in names if each in known), names[0])
+        names = [order_id_of(transaction.id, f"{address}/graphql/") for address in (SALEOR, MOVED)]
+        known = {payment.order_id for payment in self.harness.sandbox.state.payments.values()}
+        return next((name for name in names if name in known), names[0])
 
     def _report_law_4_violation(self, how: str) -> None:
         self.harness.gate.violations.append(AssertionError(how))

@@ -59,7 +59,7 @@ async def test_a_refund(shell: Shell, services: Services, account: MerchantAccou
     assert told.json["asked"]["amount"] == Decimal("70.00")  # all that was left
     assert told.json["asked"]["state"] == "pending"
     assert told.json["standing"] == "partially refunded, refund under way"
-    assert [each.asked_by_saleor for each in await asked_for(services)] == [False, False]
+    assert [operation.asked_by_saleor for operation in await asked_for(services)] == [False, False]
     story = (await shell("payments", "show", ORDER, "--every-step")).out
     assert "asks in the app to refund 30.00 UAH" in " ".join(story.split())
     (await shell("payments", "refund", ORDER, "--yes")).failed("nothing is left to refund")
@@ -233,7 +233,7 @@ async def test_an_unpaid_payment_is_cancelled(
     gateway.will_answer(json_reply([payment(ORDER, "failure", "100.00", status_code="6007")]))
     command = ("payments", "cancel", ORDER, "--yes", "--request", "ticket-7781")
     assert (await shell(*command)).out == (await shell(*command)).out == "Done: cancel the payment.\n"
-    assert [each.kind for each in await asked_for(services)] == [Kind.CANCEL]
+    assert [operation.kind for operation in await asked_for(services)] == [Kind.CANCEL]
 
 
 @one_database
@@ -261,7 +261,7 @@ async def test_shares_are_named_as_the_rules_name_them(
     gateway.will_answer(json_reply(record("refund", ORDER, "25.00")))
     told = await shell(*refund, "--from", "Smith=15", "--from", f"{POTTER}=10.00")
     assert told.out == "Done: refund 25.00 UAH.\n", told.err
-    assert {each["sub_merchant_id"]: each["amount"] for each in gateway.requests[-1].json["split"]} == {
+    assert {share["sub_merchant_id"]: share["amount"] for share in gateway.requests[-1].json["split"]} == {
         POTTER: Decimal("10.00"),
         SMITH: Decimal("15.00"),
     }

@@ -290,7 +290,7 @@ async def test_two_saleors_may_have_accounts_of_one_name(shell: Shell, services:
 
     said = await shell(*ADD, "--saleor", SALEOR, "--gateway", "tranzzo", "--no-check", **KEYS)
     assert said.status == 0
-    assert [each.name for each in await services.accounts.all()] == ["Tranzzo", "Tranzzo"]
+    assert [account.name for account in await services.accounts.all()] == ["Tranzzo", "Tranzzo"]
 
 
 async def test_nobody_is_asked_for_secrets_when_something_else_is_in_the_way(shell: Shell, services: Services) -> None:

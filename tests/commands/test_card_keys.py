@@ -22,7 +22,7 @@ async def test_a_rotated_key_is_offered_and_the_old_one_opens_for_a_day(
     new = await offered_key(services.card_keys.for_store(installed), services.now())
     assert new.kid in said.out
     listed = (await shell("card-keys", "list", "--json")).json
-    assert [(each["kid"], each["state"]) for each in listed] == [(new.kid, "offered"), (old.kid, "opens")]
+    assert [(key["kid"], key["state"]) for key in listed] == [(new.kid, "offered"), (old.kid, "opens")]
     assert listed[1]["until"][8:10] != listed[1]["made"][8:10]
     assert listed[0]["until"] > listed[1]["until"]
     assert old.kid in (await shell("card-keys", "list")).out
@@ -32,7 +32,7 @@ async def test_a_key_that_leaked_is_forgotten_at_once(services: Services, shell:
     await offered_key(services.card_keys.for_store(installed), services.now())
     said = await shell("card-keys", "rotate", "--forget-old", "--json")
     listed = (await shell("card-keys", "list", "--json")).json
-    assert [each["kid"] for each in listed] == [said.json["kid"]]
+    assert [key["kid"] for key in listed] == [said.json["kid"]]
 
 
 async def test_nothing_private_is_shown(services: Services, shell: Shell, installed: int) -> None:
@@ -49,8 +49,8 @@ async def test_each_store_has_keys_of_its_own(services: Services, shell: Shell, 
     (await shell("card-keys", "rotate", "--forget-old")).failed("several stores")
     new = (await shell("card-keys", "rotate", "--forget-old", "--saleor", SALEOR, "--json")).json
     listed = (await shell("card-keys", "list", "--json")).json
-    assert {(each["saleor"], each["kid"]) for each in listed} == {
+    assert {(key["saleor"], key["kid"]) for key in listed} == {
         (SALEOR, new["kid"]),
         ("https://other.example.com/graphql/", second.kid),
     }
-    assert first.kid not in {each["kid"] for each in listed}
+    assert first.kid not in {key["kid"] for key in listed}

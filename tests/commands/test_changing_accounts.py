@@ -209,7 +209,7 @@ async def test_all_accounts_are_listed(shell: Shell, services: Services, account
                   account.pos_id, account.base_url, "default-channel", "uk"):  # fmt: skip
         assert words in said.out
     listed = (await shell("accounts", "list", "--json")).json
-    assert [(each["name"], each["channels"]) for each in listed] == [
+    assert [(account["name"], account["channels"]) for account in listed] == [
         ("Shop", ["default-channel", "uk"]),
         ("Other [bold]", []),
     ]

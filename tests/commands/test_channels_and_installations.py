@@ -104,7 +104,7 @@ async def test_a_channel_is_unmapped(shell: Shell, services: Services, account: 
     assert (said.json["channel"], said.json["account"]) == ("uk", account.id)
 
     left = (await shell("channels", "list", "--json")).json
-    assert [(each["saleor"], each["channel"]) for each in left] == [(SALEOR, "default-channel")]
+    assert [(channel["saleor"], channel["channel"]) for channel in left] == [(SALEOR, "default-channel")]
     assert not await services.accounts.unmap_channel(second, "default-channel")
 
 
@@ -151,7 +151,7 @@ async def test_an_app_that_was_removed_in_saleor_is_not_called_installed(
     assert "removed or switched off" in (await shell("installations", "list")).out
     said = await shell("attention", "--json")
     assert said.status == 1
-    assert [each["what"] for each in said.json] == ["unauthorised"]
+    assert [finding["what"] for finding in said.json] == ["unauthorised"]
     await install(services)
     assert (await shell("attention")).status == 0
 
@@ -169,7 +169,7 @@ async def test_an_operator_says_where_the_dashboard_is(shell: Shell, services: S
     assert "https://dashboard.example.com/" in (await shell("installations", "list")).out
     await install(services)  # installed once more: what the operator has said stands
     listed = (await shell("installations", "list", "--json")).json
-    assert [each["dashboard_url"] for each in listed] == ["https://dashboard.example.com/"]
+    assert [installation["dashboard_url"] for installation in listed] == ["https://dashboard.example.com/"]
 
     await install(services, OTHER)
     (await shell("installations", "set", "--no-dashboard-url")).failed("choose one with --saleor")
@@ -205,7 +205,7 @@ async def test_what_channels_lack_is_told_by_their_saleor(shell: Shell, services
         assert "has no storefront" in " ".join(said.out.split())
         told = (await shell("channels", "check", "--json")).json
         assert not told["unreachable"]
-        assert [(each["channel"], each["works"], each["missing"]) for each in told["channels"]] == [
+        assert [(channel["channel"], channel["works"], channel["missing"]) for channel in told["channels"]] == [
             ("pl", False, ["account"]),
             ("uah", True, ["storefront"]),
         ]
@@ -246,6 +246,6 @@ async def test_a_saleor_moves_and_everything_follows(
     assert (said.status, said.err) == (0, "")
     assert OTHER in said.out
     assert "1 merchant accounts and 1 channels" in said.out
-    assert [each["saleor"] for each in (await shell("installations", "list", "--json")).json] == [OTHER]
-    assert [each["channel"] for each in (await shell("channels", "list", "--json")).json] == ["uk"]
+    assert [installation["saleor"] for installation in (await shell("installations", "list", "--json")).json] == [OTHER]
+    assert [channel["channel"] for channel in (await shell("channels", "list", "--json")).json] == ["uk"]
     (await shell("installations", "move", OTHER, OTHER)).failed("same installation")

@@ -54,7 +54,7 @@ async def test_what_keys_that_work_may_not_do_is_said_with_what_is_missed(
     assert "has problems (HTTP 503): try again later. Without it, you cannot download the register" in said.err
     [found] = (await shell("accounts", "check", "--json")).json
     assert found["ok"] is True
-    assert [each["access"] for each in found["areas"].values()] == ["not permitted", "not reachable"]
+    assert [area["access"] for area in found["areas"].values()] == ["not permitted", "not reachable"]
 
 
 @pytest.mark.law(16)
@@ -112,7 +112,7 @@ async def test_one_of_several_that_does_not_work_is_enough_to_fail(
         in said.err
     )
     assert "Old" not in said.out + said.err
-    assert [each["ok"] for each in (await shell("accounts", "check", "--json")).json] == [True, False]
+    assert [account["ok"] for account in (await shell("accounts", "check", "--json")).json] == [True, False]
 
 
 @one_database

@@ -156,12 +156,12 @@ async def test_of_1500_that_say_half_of_it_only_so_many_stay_and_others_are_serv
                 assert server.held <= 40
                 answer = await http.get(f"http://127.0.0.1:{server.port}/", headers={"Connection": "close"})
                 assert answer.status_code == 200
-                for each in writers[:-40]:
-                    each.close()
+                for oldest in writers[:-40]:
+                    oldest.close()
                 del writers[:-40]
         assert server.held <= 40
-        for each in writers:
-            each.close()
+        for left_open in writers:
+            left_open.close()
 
 
 @pytest.mark.threat("flood")
@@ -233,8 +233,8 @@ async def test_who_has_said_what_they_want_is_not_driven_out_by_others() -> None
     let.set()
     for reader, _ in asked:
         assert b" 204 " in await reader.readuntil(b"\r\n")
-    for _, each in [*asked, (refused, writer)]:
-        each.close()
+    for _, connection in [*asked, (refused, writer)]:
+        connection.close()
     server.should_exit = True
     await task
 

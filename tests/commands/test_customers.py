@@ -84,7 +84,7 @@ async def test_the_store_must_be_named_where_there_are_several(
 async def test_what_is_kept_is_written_down_without_a_token(shell: Shell, account: MerchantAccount) -> None:
     done = await shell("customers", "export", OLENA)
     assert (done.json["customers"], done.json["payments"]) == ([OLENA], None)
-    assert [each["card"] for each in done.json["cards"]] == ["424242******4242", "424242******1111"]
+    assert [card["card"] for card in done.json["cards"]] == ["424242******4242", "424242******1111"]
     assert TOKEN not in done.out
     assert "token" not in done.out
 
@@ -113,8 +113,8 @@ async def test_a_customer_is_found_by_the_address_that_they_have_paid_with(
     typed = "Olena@example.com\n"
     written = (await shell("customers", "export", "--by-email", typed=typed)).json
     assert written["customers"] == [OLENA]
-    assert {each["customer"] for each in written["cards"]} == {OLENA}
-    by_order = {each["order_id"]: each for each in written["payments"]}
+    assert {card["customer"] for card in written["cards"]} == {OLENA}
+    by_order = {payment["order_id"]: payment for payment in written["payments"]}
     assert set(by_order) == {paid.order_id, "8"}
     said = by_order[paid.order_id]
     assert (str(said["amount"]), said["card"], said["state"]) == ("100.00", "424242******4242", "success")
@@ -139,7 +139,7 @@ async def test_with_the_address_goes_what_finished_payments_say_of_the_shopper(
     done = await shell("customers", "forget", "--by-email", "--yes", "--json", typed=typed)
     assert (done.json["forgotten"], done.json["payments"]) == ([], {"erased": 2, "not_finished": 1})
     left = (await shell("customers", "export", "--by-email", typed=typed)).json["payments"]
-    assert [each["order_id"] for each in left] == ["2"]
+    assert [payment["order_id"] for payment in left] == ["2"]
     shown = await shell("payments", "show", "0")
     assert "erases the shopper's data" in " ".join(shown.out.split())
     again = await shell("customers", "forget", "--by-email", "--yes", typed=typed)

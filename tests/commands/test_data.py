@@ -27,7 +27,7 @@ async def test_what_is_outdated_is_counted_and_then_erased(
         asked = operation(request=told, personal_sealed=sealed, created_at=then, updated_at=then)
         await store_payment(services, account, [asked], transaction_id=name, order_id=f"{number}", created_at=then)
     would = await shell("data", "prune", "--dry-run", "--json")
-    assert [(each["dry_run"], each["payments"], each["notifications"]) for each in would.json] == [(True, 2, 0)]
+    assert [(run["dry_run"], run["payments"], run["notifications"]) for run in would.json] == [(True, 2, 0)]
     sooner = await shell("data", "prune", "--dry-run", "--json", APP_KEEP_PERSONAL_DATA="190")
     assert sooner.json[0]["payments"] == 3
     never = await shell("data", "prune", "--dry-run", "--json", APP_KEEP_PERSONAL_DATA="0")

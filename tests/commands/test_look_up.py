@@ -27,7 +27,7 @@ async def states(services: Services, order_id: str) -> list[tuple[Kind, State]]:
     async with services.database.transaction() as session:
         aggregate = await find_by_order(session, order_id)
     assert aggregate is not None
-    return [(each.kind, each.state) for each in aggregate.operations]
+    return [(operation.kind, operation.state) for operation in aggregate.operations]
 
 
 async def refunded_silently(
@@ -55,7 +55,7 @@ async def test_an_order_is_shown_and_posted(
     assert f"Recorded for payment {order_id}." in said.out
     assert await states(services, order_id) == BOTH
     told = (await shell("look-up", "order", order_id, "--json")).json
-    assert [each["method"] for each in told["records"]] == ["purchase", "refund"]
+    assert [record["method"] for record in told["records"]] == ["purchase", "refund"]
     assert told["posted"] == [order_id]
 
 
@@ -64,7 +64,7 @@ async def test_an_operation_is_posted_by_itself(
 ) -> None:
     order_id = await refunded_silently(services, account, sandbox, control)
     said = await shell("look-up", "operation", order_id, "refund", "--json")
-    assert [each["method"] for each in said.json["records"]] == ["refund"]
+    assert [record["method"] for record in said.json["records"]] == ["refund"]
     assert await states(services, order_id) == BOTH
     assert "has no records" in (await shell("look-up", "operation", order_id, "void")).out
 
@@ -86,7 +86,7 @@ async def test_a_period_looks_up_what_differs(
     assert all(line.startswith("{") for line in again.out.splitlines())
     since = f"{MIDNIGHT - timedelta(days=70):%Y-%m-%d}"
     await shell("look-up", "period", "--account", "Shop", "--from", since, "--to", DAY)
-    assert sum("/transactions" in each.path for each in await control.calls()) == 2 + 3, "31 days at a time"
+    assert sum("/transactions" in call.path for call in await control.calls()) == 2 + 3, "31 days at a time"
     await control.fault(FaultRule(path="*/transactions", effect="truncate"))
     broken = await shell(*period)
     assert broken.status == 1

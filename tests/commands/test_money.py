@@ -67,7 +67,7 @@ async def test_books_that_agree(
     said = (await shell("money", "--json")).json
     assert said["not_compared"] == [DAY]  # it is not over
     assert said["compared_until"] is not None
-    [row] = [each for each in said["rows"] if each["day"] == DAY]
+    [row] = [row for row in said["rows"] if row["day"] == DAY]
     assert (row["ours"]["charged"], row["gateway"], row["books"]) == (Decimal("100.00"), None, "not yet compared")
     assert row["compared_until"] is not None
     shown = (await shell("money")).out

@@ -39,7 +39,7 @@ class TestFinding:
         assert ORDER in said.out
         assert "second" in said.out
         assert "use one of their gateway orders" in said.out
-        assert [each["order_id"] for each in (await shell("payments", "show", "1042", "--json")).json] == [
+        assert [payment["order_id"] for payment in (await shell("payments", "show", "1042", "--json")).json] == [
             "second",
             ORDER,
         ]
@@ -56,7 +56,7 @@ class TestFinding:
             )  # fmt: skip
 
         async def found(*words: str) -> list[str]:
-            return [each["order_id"] for each in (await shell("payments", "list", "--json", *words)).json]
+            return [payment["order_id"] for payment in (await shell("payments", "list", "--json", *words)).json]
 
         waits = [operation(state=State.INIT, updated_at=moment_after(days=-1))]
         await store_payment(
@@ -87,11 +87,11 @@ class TestSettling:
 
         story = (await shell("payments", "show", ORDER, "--json")).json
         assert story["refunded"] == Decimal("25.50")
-        [settled] = [each for each in story["timeline"] if each["what"] == "settled"]
+        [settled] = [entry for entry in story["timeline"] if entry["what"] == "settled"]
         assert (settled["who"], settled["by"], settled["amount"]) == ("staff", "olena", Decimal("25.50"))
         assert "by hand as success (olena): seen in the portal" in settled["words"]
-        told = [each for each in story["timeline"] if each.get("type") == "REFUND_SUCCESS"]
-        assert [(each["psp_reference"], each["amount"]) for each in told] == [("saleors-name", Decimal("25.50"))]
+        told = [entry for entry in story["timeline"] if entry.get("type") == "REFUND_SUCCESS"]
+        assert [(entry["psp_reference"], entry["amount"]) for entry in told] == [("saleors-name", Decimal("25.50"))]
         (await shell(*settle, *reason, "--yes")).failed("Nothing is open: specify the operation (1 (create")
 
     @one_database

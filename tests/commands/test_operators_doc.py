@@ -65,8 +65,8 @@ def test_the_commands_in_examples_can_be_typed(line: str) -> None:
 )
 def test_what_the_app_is_quoted_with_it_says(words: str) -> None:
     sources = [path.read_text() for path in source_files()]
-    for each in words.split("`, `"):
-        assert any(each in source for source in sources), each
+    for part in words.split("`, `"):
+        assert any(part in source for source in sources), part
 
 
 def test_the_secrets_file_in_the_page_is_one(tmp_path: Path) -> None:
@@ -83,4 +83,4 @@ def test_the_secrets_file_in_the_page_is_one(tmp_path: Path) -> None:
 def _commands(command: object, path: tuple[str, ...]) -> set[tuple[str, ...]]:
     """Return the path of every command. Typer has no public name for what it makes of a function."""
     inner = getattr(command, "commands", {})
-    return {found for name, each in inner.items() for found in _commands(each, (*path, name))} or {path}
+    return {found for name, command in inner.items() for found in _commands(command, (*path, name))} or {path}

@@ -47,8 +47,10 @@ async def test_the_newest_payments_come_first(shell: Shell, services: Services, 
     assert PROBLEM.split(maxsplit=1)[0] in said.out
     assert "olena" not in said.out
     listed = (await shell("payments", "list", "--json")).json
-    assert [each["order_id"] for each in listed] == ["second", ORDER]
-    assert [each["order_id"] for each in (await shell("payments", "list", "--limit", "1", "--json")).json] == ["second"]
+    assert [payment["order_id"] for payment in listed] == ["second", ORDER]
+    assert [payment["order_id"] for payment in (await shell("payments", "list", "--limit", "1", "--json")).json] == [
+        "second"
+    ]
 
 
 async def test_those_with_a_problem_can_be_had_alone(
@@ -158,14 +160,14 @@ async def test_a_script_gets_it_all(shell: Shell, services: Services, account: M
 
     assert (story["authorized"], story["charged"], story["refunded"]) == (Decimal("0.00"), Decimal("100.00"), 0)
     assert (story["saleor"], story["account_name"], story["possible"]) == (SALEOR, "Shop", ["REFUND"])
-    whats = [(each["who"], each["what"]) for each in story["timeline"]]
+    whats = [(entry["who"], entry["what"]) for entry in story["timeline"]]
     assert sorted(whats) == sorted(
         [
             ("Saleor", "payment_asked"), ("app", "asked"), ("app", "recorded"), ("gateway", "notified"),
             ("app", "reported"), ("Saleor", "requested"), ("app", "asked"), ("app", "concluded"), ("app", "reported"),
         ]
     )  # fmt: skip
-    refused = next(each for each in story["timeline"] if each.get("state") == "refused")
+    refused = next(entry for entry in story["timeline"] if entry.get("state") == "refused")
     assert (refused["type"], refused["last_error"], refused["amount"]) == ("REFUND_FAILURE", "INVALID", 100)
     assert story["waiting_for"] == [
         {
@@ -224,7 +226,7 @@ async def test_payments_are_searched_and_narrowed(shell: Shell, services: Servic
     for order_id, narrowings in found.items():
         for words in narrowings:
             listed = (await shell("payments", "list", *words, "--json")).json
-            assert [each["order_id"] for each in listed] == [order_id], words
+            assert [payment["order_id"] for payment in listed] == [order_id], words
     days = ("payments", "list", "--json", "--since", "2026-11-21", "--until")
     assert len((await shell(*days, "2026-11-21")).json) == 2  # the last day is in it
     assert (await shell(*days, "2026-11-21T12:00")).json == []  # a time without a zone is in UTC
@@ -233,7 +235,7 @@ async def test_payments_are_searched_and_narrowed(shell: Shell, services: Servic
     assert (await shell("payments", "list", "--search", "1042.00")).out == "No matching payments found.\n"
 
     said = await shell("payments", "list", "--by-email", "--json", typed="Olena@example.com\n")
-    assert [each["order_id"] for each in said.json] == [ORDER]
+    assert [payment["order_id"] for payment in said.json] == [ORDER]
 
 
 @one_database

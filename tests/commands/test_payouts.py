@@ -85,7 +85,7 @@ async def test_a_saved_card_is_paid_once_it_is_confirmed(
     shown = await shell("payouts", "show", row["order_id"])
     assert "Solomiia Pavlychko" in shown.out
     assert (await shell("payouts", "show", row["order_id"], "--json")).json == row
-    assert TOKEN not in "".join(each.out + each.err for each in shell.everything)
+    assert TOKEN not in "".join(command_result.out + command_result.err for command_result in shell.everything)
 
 
 @one_database
@@ -193,7 +193,7 @@ async def test_the_options_are_set_in_a_terminal_and_checked(
         "Olena@Example.com", "--json",
     )  # fmt: skip
     assert changed.status == 0, changed.err
-    [shown] = [each for each in (await shell("accounts", "list", "--json")).json if each["id"] == account.id]
+    [shown] = [listed for listed in (await shell("accounts", "list", "--json")).json if listed["id"] == account.id]
     assert (shown["payouts"], shown["payout_most"], shown["payout_most_a_day"], shown["payout_staff"]) == (
         True, Decimal("250.5"), None, ["olena@example.com"],
     )  # fmt: skip

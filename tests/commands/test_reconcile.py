@@ -154,7 +154,9 @@ async def test_paid_orders_of_nobody_are_told_until_somebody_has_looked(
     paid(sandbox[1], "invoice-7")
     assert (await shell("reconcile", "run")).status == 1
     said = await shell("attention", "--json")
-    assert [(each["what"], each["count"], each["account"]) for each in said.json] == [("unknown-orders", 1, account.id)]
+    assert [(finding["what"], finding["count"], finding["account"]) for finding in said.json] == [
+        ("unknown-orders", 1, account.id)
+    ]
     assert (await shell("reconcile", "looked-at", "--json")).json == {"looked_at": 1}
     assert (await shell("attention")).status == 0
     assert (await shell("reconcile", "looked-at")).out == "reviewed: 0\n"

@@ -16,14 +16,14 @@ async def test_a_key_is_retired(shell: Shell, services: Services, settings: Sett
     new = added.json["key"]
     assert added.json["file"] == str(settings.key_file.absolute())
     before = (await shell("secrets", "check", "--json")).json
-    assert [(each["key"], each["seals"], each["removable"]) for each in before["keys"]] == [
+    assert [(key["key"], key["seals"], key["removable"]) for key in before["keys"]] == [
         (new, True, False),
         (old, False, False),
     ]
     assert before["columns"]["merchant_account.api_key_sealed"] == {old: 1}
     done = await shell("secrets", "reseal", "--json")
     assert (done.status, done.json["unopened"], done.json["missing_keys"]) == (0, {}, {})
-    assert done.json["sealed"] == sum(sum(each.values()) for each in before["columns"].values()) > 3
+    assert done.json["sealed"] == sum(sum(column.values()) for column in before["columns"].values()) > 3
     checked = await shell("secrets", "check")
     assert checked.status == 0
     assert "no longer needed" in checked.out

@@ -152,7 +152,7 @@ async def test_a_payment_tells_whose_money_it_is(shell: Shell, services: Service
     split = (await shell("payments", "show", ORDER, "--json")).json["split"]
     assert split["left"] == {POTTER: Decimal("35.00"), SMITH: Decimal("35.00")}
     assert split["assumed"] is True
-    assert [each["known"] for each in split["operations"]] == [True, True, False]
+    assert [operation["known"] for operation in split["operations"]] == [True, True, False]
 
 
 async def test_staff_choose_from_whom_the_next_refund_is_taken(

@@ -70,7 +70,7 @@ async def test_what_needs_nothing_of_the_app_imports_nothing_of_it(
     assert not HEAVY & modules
     own = {name for name in modules if name.partition(".")[0] == "app" and not name.startswith("app.commands")}
     assert own <= OF_THE_APP
-    assert not {each.module for each in _all(COMMANDS).values()} & modules
+    assert not {command.module for command in _all(COMMANDS).values()} & modules
 
 
 async def test_a_command_imports_what_it_needs_and_no_other_command() -> None:
@@ -80,7 +80,7 @@ async def test_a_command_imports_what_it_needs_and_no_other_command() -> None:
     assert {"sqlalchemy", "structlog"} <= modules
     assert not {"app.main", "app.web.dashboard.router", "fastapi", "gql", "uvicorn"} & modules
     commands = _all(COMMANDS)
-    others = {each.module for each in commands.values()} - {commands["migrate",].module}
+    others = {command.module for command in commands.values()} - {commands["migrate",].module}
     assert not others & modules
 
 
@@ -104,11 +104,11 @@ def test_every_command_is_where_it_is_said_to_be_and_is_called_what_it_says_itse
 
 def _all(commands: Mapping[str, Command | Group]) -> dict[tuple[str, ...], Command]:
     found: dict[tuple[str, ...], Command] = {}
-    for name, each in commands.items():
-        if isinstance(each, Group):
-            found |= {(name, *path): command for path, command in _all(each.commands).items()}
+    for name, entry in commands.items():
+        if isinstance(entry, Group):
+            found |= {(name, *path): command for path, command in _all(entry.commands).items()}
         else:
-            found[name,] = each
+            found[name,] = entry
     return found
 
 

@@ -123,7 +123,12 @@ def test_no_command_takes_a_secret_as_an_argument() -> None:
 def _options(command: object, path: tuple[str, ...]) -> list[tuple[tuple[str, ...], list[str]]]:
     """Return every command with its options. Typer has no public name for what it makes of a function."""
     loaded = command.load() if isinstance(command, Deferred) else command
-    found = [(path, [name for each in getattr(loaded, "params", []) for name in each.opts if name.startswith("--")])]
+    found = [
+        (
+            path,
+            [name for parameter in getattr(loaded, "params", []) for name in parameter.opts if name.startswith("--")],
+        )
+    ]
     for name, inner in getattr(command, "commands", {}).items():
         found += _options(inner, (*path, name))
     return found

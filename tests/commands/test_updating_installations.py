@@ -57,12 +57,15 @@ async def test_a_saleor_is_brought_up_to_this_release(
     [one] = looked.json
     assert (looked.status, one["saleor"], one["saleor_version"]) == (0, saleor.api_url, "3.22.67")
     assert (one["done"], one["not_done"]) == ([], [])
-    differing = {(each["part"], each["state"], each["name"]): each["remedy"] for each in one["left"]}
+    differing = {
+        (difference["part"], difference["state"], difference["name"]): difference["remedy"]
+        for difference in one["left"]
+    }
     assert differing["webhook", "changed", CHARGE] == "update"
     assert differing["webhook", "missing", "TRANSACTION_INITIALIZE_SESSION"] == "update"
     assert differing["extension", "missing", ORDER_WIDGET.label] == "reinstall"
     assert differing["address", "changed", services.addresses.base_url + "/"] == "reinstall"
-    changed = next(each for each in one["left"] if each["name"] == OLD)
+    changed = next(difference for difference in one["left"] if difference["name"] == OLD)
     assert changed["aspects"] == ["active", "address", "query"]
 
     said = await shell("installations", "update")
@@ -74,7 +77,7 @@ async def test_a_saleor_is_brought_up_to_this_release(
 
     [one] = (await shell("installations", "update", "--saleor", saleor.api_url, "--json")).json
     assert (one["done"], one["not_done"]) == ([], [])
-    assert {each["remedy"] for each in one["left"]} == {"reinstall"}
+    assert {difference["remedy"] for difference in one["left"]} == {"reinstall"}
     [listed] = (await shell("installations", "list", "--json")).json
     assert listed["saleor_version"] == "3.22.67", "it has said so itself, and nobody installed the app anew"
 
@@ -87,8 +90,8 @@ async def test_what_saleor_refuses_and_one_that_does_not_answer(
     await saleor.set_faults(refuse_token=True)
     said = await shell("installations", "update", "--json")
     assert said.status == 1
-    assert {each["saleor"] for each in said.json} == {saleor.api_url, SALEOR}
-    assert all(each["failed"] for each in said.json)
+    assert {store["saleor"] for store in said.json} == {saleor.api_url, SALEOR}
+    assert all(store["failed"] for store in said.json)
     text = await shell("installations", "update")
     assert text.status == 1
     assert f"{saleor.api_url}: the request failed." in text.out

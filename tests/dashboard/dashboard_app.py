@@ -114,8 +114,8 @@ async def open_staff_client(shop: Shop, *, base: str = "") -> AsyncIterator[Staf
             app_name="Saleor Gateway", app_version="1", base=base, find_deep_link=partial(find_deep_link, installations)
         )
         widget = OrderWidget(shop.services, shop.saleor, tokens, app_name="Saleor Gateway", base=base).router()
-        for each in (dashboard, *parts, widget):
-            app.router.routes.extend(each.routes)  # as they are: FastAPI would read included ones a second time
+        for a_p_i_router in (dashboard, *parts, widget):
+            app.router.routes.extend(a_p_i_router.routes)  # as they are: FastAPI would read included ones a second time
         app.mount("/static", static_files())
         async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://app.test") as http:
             yield StaffClient(shop, saleor.key, parts, widget, app, http, saleor)

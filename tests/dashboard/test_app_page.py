@@ -103,9 +103,9 @@ async def test_whatever_the_page_links_is_published() -> None:
     app.mount("/static", static_files())
     async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://app.test") as visitor:
         linked = re.findall(r'(?:href|src)="(/static/[^"]*)"', (await visitor.get("/")).text)
-        assert [each.rpartition(".")[2] for each in linked] == ["png", "css", "js"]
-        for each in linked:
-            assert (await visitor.get(each)).status_code == 200, each
+        assert [link.rpartition(".")[2] for link in linked] == ["png", "css", "js"]
+        for link in linked:
+            assert (await visitor.get(link)).status_code == 200, link
 
 
 def test_every_table_shows_its_rows_as_cards_on_a_phone() -> None:

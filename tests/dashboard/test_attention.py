@@ -127,7 +127,7 @@ async def test_what_saleor_has_refused_is_told_again(staff_client: StaffClient) 
         "Sending to Saleor again." in (await staff_client.do(f"/attention/payments/{shop.order_id}/tell-refused")).text
     )
     await shop.work()
-    assert EventType.CHARGE_SUCCESS in {each.type for each in shop.transaction.events}
+    assert EventType.CHARGE_SUCCESS in {event.type for event in shop.transaction.events}
     assert await subjects(shop) == []
     assert "There is nothing to send to Saleor again." in (await staff_client.do("/attention/tell-refused")).text
 
@@ -179,7 +179,7 @@ async def test_many_are_shown_page_by_page(staff_client: StaffClient) -> None:
     for most in (25, 25, 10):
         page = (await staff_client.see(path)).text
         assert page.count(BUTTON) == most
-        seen += [int(each.split(" differs")[0]) for each in page.split("The amount of ")[1:]]
+        seen += [int(part.split(" differs")[0]) for part in page.split("The amount of ")[1:]]
         path = page.partition('href="/attention?what=mismatch&amp;')[2].partition('"')[0]
         path = f"/attention?what=mismatch&{path}"
     assert seen == list(range(60, 0, -1))

@@ -26,7 +26,7 @@ async def follow(staff_client: StaffClient, path: str, saleor: str = SALEOR, **h
 async def test_the_link_that_saleor_shows_leads_to_the_payment_in_the_dashboard(staff_client: StaffClient) -> None:
     await staff_client.services.installations.set_dashboard(staff_client.shop.installation.id, DASHBOARD)
     await staff_client.shop.complete_payment()
-    [link] = {each.external_url for each in staff_client.shop.transaction.events if each.external_url}
+    [link] = {event.external_url for event in staff_client.shop.transaction.events if event.external_url}
     assert link == f"https://pay.example.com/payments/{staff_client.shop.order_id}?saleorApiUrl={SALEOR}"
     parts = urlsplit(link)
     answer = await staff_client.http.get(f"{parts.path}?{parts.query}", headers=IN_A_TAB)
@@ -57,7 +57,7 @@ async def test_a_stranger_learns_nothing_of_payments(staff_client: StaffClient) 
     await other_store(staff_client.shop)
     ours = await staff_client.payment(1)
     there = [await follow(staff_client, f"/payments/{order_id}") for order_id in (ours.order_id, "f" * 32)]
-    assert {each.status_code for each in there} == {303}
+    assert {response.status_code for response in there} == {303}
     assert there[0].headers["location"].replace(ours.order_id, "f" * 32) == there[1].headers["location"]
     # The payment of one store, asked for in the name of another, whose Dashboard is not known.
     for order_id in (ours.order_id, "f" * 32):

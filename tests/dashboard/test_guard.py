@@ -32,7 +32,7 @@ def routes(staff_client: StaffClient, order_id: str, account_id: str = "nobody")
 
 def setting_up(staff_client: StaffClient, account_id: str = "nobody") -> list[ActionRequest]:
     """Return every part of setting the app up."""
-    found = [each for each in routes(staff_client, "nothing", account_id) if each[1].startswith("/parts/set-up")]
+    found = [route for route in routes(staff_client, "nothing", account_id) if route[1].startswith("/parts/set-up")]
     assert len(found) >= 12
     return found
 
@@ -101,7 +101,9 @@ async def test_strangers_see_and_do_nothing_in_the_widget_either(staff_client: S
             frame = await staff_client.http.get(path, params=form | more)
             assert frame.status_code == (200 if path == ORDER_WIDGET.path else 405)
             assert "Something" not in frame.text
-            assert not [each for each in (token, payment.order_id, payment.source_id) if each and each in frame.text]
+            assert not [
+                secret for secret in (token, payment.order_id, payment.source_id) if secret and secret in frame.text
+            ]
     assert staff_client.shop.gateway.requests == []
 
 
@@ -160,7 +162,7 @@ async def test_the_accounts_of_another_store_do_not_exist(staff_client: StaffCli
     mapped = {"account.uah": theirs.id}
     answer = await staff_client.http.post("/parts/set-up/channels", headers=headers, data=mapped)
     assert answer.json()["detail"]["code"] == "UNKNOWN_ACCOUNT"
-    assert [each for each in await staff_client.services.accounts.all() if each.id == theirs.id] == [theirs]
+    assert [account for account in await staff_client.services.accounts.all() if account.id == theirs.id] == [theirs]
 
 
 async def test_staff_of_the_other_store_see_theirs(staff_client: StaffClient) -> None:

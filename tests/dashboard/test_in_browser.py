@@ -96,7 +96,7 @@ async def test_a_form_is_sent_again_when_the_token_was_over(browser: Browser, ma
         assert chosen_shares(await market.shop.aggregate()) is None
         await page.evaluate("token => refresh(token)", market.token())
         await expect(frame.get_by_role("status")).to_be_visible()
-        assert [each for each in complaints if "401" not in each] == []
+        assert [complaint for complaint in complaints if "401" not in complaint] == []
         assert len(complaints) == 1  # the browser's own word about the refusal
     assert chosen_shares(await market.shop.aggregate()) == {POTTER: Decimal("40.00")}
 

@@ -162,8 +162,8 @@ async def test_sending_the_same_form_again_gives_the_same_link(stack: OrderPageS
     assert stack.gateway.calls == ["payment"]
     assert f"/pay/{aggregate.payment.order_id}" in again.text
     # Of two at the same moment the slower may be told to look again, but never gets another link.
-    assert min(each.status_code for each in twice) == 200
-    assert all("/pay/" not in each.text or aggregate.payment.order_id in each.text for each in twice)
+    assert min(answer.status_code for answer in twice) == 200
+    assert all("/pay/" not in answer.text or aggregate.payment.order_id in answer.text for answer in twice)
 
 
 async def test_a_part_is_paid_by_link_and_then_the_rest(stack: OrderPageStack) -> None:
@@ -204,7 +204,7 @@ async def test_a_link_over_another_amount_takes_the_place_of_the_first(stack: Or
     first = await stack.link(order)
     second = await stack.link(order, "100.00", "another")
     first, second = await stack.payments(order)
-    assert [each.kind for each in first.operations] == [Kind.CREATE, Kind.CANCEL]
+    assert [operation.kind for operation in first.operations] == [Kind.CREATE, Kind.CANCEL]
     assert second.create.state is State.INIT
     shown = await stack.see(order.id)
     assert f"/pay/{second.payment.order_id}.svg" in shown.text
@@ -311,7 +311,7 @@ async def test_staff_of_another_store_close_no_page_of_this_one(staff_client: St
     answer = await staff_client.http.post(f"{WIDGET}/close", data=theirs | closing)
     assert "There is no such payment." in text(answer, 422)
     assert shop.gateway.calls == ["payment"]
-    assert [each.kind for each in (await shop.aggregate()).operations] == [Kind.CREATE]
+    assert [operation.kind for operation in (await shop.aggregate()).operations] == [Kind.CREATE]
 
 
 @pytest.mark.parametrize("refunded", ["69.50", "569.50"])

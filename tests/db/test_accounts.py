@@ -281,7 +281,7 @@ async def test_accounts_are_listed_oldest_first(
 ) -> None:
     clock.forward(days=1)
     await an_account(accounts, installation, name="Second")
-    assert [each.name for each in await accounts.all()] == ["Main", "Second"]
+    assert [account.name for account in await accounts.all()] == ["Main", "Second"]
 
 
 async def test_a_route_follows_its_channel_when_its_slug_is_changed(

@@ -53,8 +53,8 @@ async def test_operations_and_events_come_oldest_first(database: Database, payme
     async with database.transaction() as session:
         aggregate = await load_by_order(session, "order1")
     assert aggregate is not None
-    assert [each.idempotency_key for each in aggregate.operations] == ["create", "key-0", "key-1", "key-2"]
-    assert [each.psp_reference for each in aggregate.events] == ["event-0", "event-1", "event-2"]
+    assert [operation.idempotency_key for operation in aggregate.operations] == ["create", "key-0", "key-1", "key-2"]
+    assert [event.psp_reference for event in aggregate.events] == ["event-0", "event-1", "event-2"]
     assert aggregate.create.kind is Kind.CREATE
     assert aggregate.operation_by_key("key-1") is aggregate.operations[2]
     assert aggregate.operation_by_key("nobody asked that") is None
@@ -82,7 +82,9 @@ async def test_whoever_decides_about_a_payment_is_alone_with_it(
         async with through.transaction() as session:
             aggregate = await load_by_order(session, "order1")
             assert aggregate is not None
-            taken = sum((each.amount for each in aggregate.operations if each.kind is Kind.REFUND), Decimal(0))
+            taken = sum(
+                (operation.amount for operation in aggregate.operations if operation.kind is Kind.REFUND), Decimal(0)
+            )
             await asyncio.sleep(0)  # let the others try
             if taken + 150 > aggregate.payment.amount:
                 return False
@@ -160,5 +162,5 @@ async def test_the_newest_payments_and_those_that_somebody_must_look_at(
     async with database.transaction() as session:
         newest = await payments_page(session, PaymentFilter(), most=2, after=None)
         problems = await payments_page(session, PaymentFilter(problems=True), most=10, after=None)
-    assert [each.order_id for each in newest] == ["order3", "order2"]
-    assert [each.order_id for each in problems] == ["order1"]
+    assert [payment.order_id for payment in newest] == ["order3", "order2"]
+    assert [problem.order_id for problem in problems] == ["order1"]

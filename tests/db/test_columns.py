@@ -155,7 +155,7 @@ def test_what_fits_stays_and_what_does_not_is_made_to(said: str, most: int) -> N
     made = fit_text(said, most)
     assert len(made) <= most
     assert fit_text(made, most) == made
-    possible = not any(each == "\x00" or "\ud800" <= each <= "\udfff" for each in said)
+    possible = not any(character == "\x00" or "\ud800" <= character <= "\udfff" for character in said)
     if possible and len(said) <= most:
         assert made == said
 

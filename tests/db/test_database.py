@@ -114,7 +114,7 @@ async def test_sqlite_rolls_back_what_its_thread_has_not_begun_yet(tmp_path: Pat
     path, go_on = tmp_path / "small.sqlite", threading.Event()
     connection = await sqlite.connect(str(path))
     busy = asyncio.ensure_future(connection.run(go_on.wait))
-    statement = asyncio.ensure_future(connection.do(lambda each: each.execute("CREATE TABLE page (text TEXT)")))
+    statement = asyncio.ensure_future(connection.do(lambda cursor: cursor.execute("CREATE TABLE page (text TEXT)")))
     await asyncio.sleep(0)
     ending = asyncio.ensure_future(connection.rollback())
     await asyncio.sleep(0)
@@ -197,8 +197,8 @@ class TestNothingIsWaitedForWithoutEnd:
             return opened[-1]
 
         yield open_with
-        for each in opened:
-            await each.close()
+        for database in opened:
+            await database.close()
 
     @pytest.fixture(autouse=True)
     async def at_most(self) -> AsyncIterator[None]:

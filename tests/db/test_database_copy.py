@@ -65,9 +65,9 @@ async def test_every_value_of_every_table_is_the_same_afterwards(database: Datab
     here, there = await _all_rows(database.engine), await _all_rows(target.engine)
     assert there == here
     assert {len(rows) for rows in here.values()} == {4}
-    assert [each.name for each in compared] == [table.name for table in SQLModel.metadata.sorted_tables]
+    assert [comparison.name for comparison in compared] == [table.name for table in SQLModel.metadata.sorted_tables]
     assert all(table.is_equal and table.rows == (4, 4) for table in compared)
-    (payment,) = [each for each in compared if each.name == "payment"]
+    (payment,) = [comparison for comparison in compared if comparison.name == "payment"]
     total = sum(Decimal("90071992547409.93") + number for number in range(4))
     assert payment.sums["amount"] == (total, total)
 
@@ -85,7 +85,7 @@ async def test_new_rows_get_new_ids(database: Database, target: Database) -> Non
 
 
 async def test_an_empty_database_is_copied_too(database: Database, target: Database) -> None:
-    assert all(each.is_equal and each.rows == (0, 0) for each in await _copied(database, target))
+    assert all(comparison.is_equal and comparison.rows == (0, 0) for comparison in await _copied(database, target))
     async with target.transaction() as session:
         row = ChangedDay(account_id="account", day=NOON.date())
         session.add(row)
@@ -125,7 +125,7 @@ async def test_a_copy_continues_wherever_it_was_killed(
         except _Killed:
             continue
     assert deaths >= 10
-    assert all(each.is_equal for each in compared)
+    assert all(comparison.is_equal for comparison in compared)
     assert await _all_rows(target.engine) == await _all_rows(database.engine)
 
 
@@ -181,7 +181,7 @@ async def test_every_difference_is_told(
         await copy.copy()
         await _execute(target, change)
         compared = await copy.compare()
-    assert {each.name: each.differing for each in compared if not each.is_equal} == told
+    assert {comparison.name: comparison.differing for comparison in compared if not comparison.is_equal} == told
 
 
 async def test_a_running_app_is_not_copied(database: Database, target: Database) -> None:

@@ -53,7 +53,7 @@ async def booked(database: Database, account: MerchantAccount, *rows: dict[str, 
 async def totals(database: Database, account: MerchantAccount, first: date = DAY, last: date = DAY) -> list[Total]:
     async with database.transaction() as session:
         found = await our_totals(session, [account.id], Days(first, last))
-    return sorted(found, key=lambda each: (each.day, each.kind, each.currency, each.amount))
+    return sorted(found, key=lambda row: (row.day, row.kind, row.currency, row.amount))
 
 
 async def test_the_largest_amounts_are_summed_to_the_last_cent(database: Database, account: MerchantAccount) -> None:
@@ -64,11 +64,11 @@ async def test_the_largest_amounts_are_summed_to_the_last_cent(database: Databas
 
 async def test_a_day_is_one_of_utc(database: Database, account: MerchantAccount) -> None:
     moments = [MIDNIGHT - timedelta(microseconds=1), MIDNIGHT, MIDNIGHT + timedelta(hours=23, minutes=59, seconds=59.9)]
-    await booked(database, account, *[{"booked_at": each} for each in [*moments, MIDNIGHT + timedelta(days=1)]])
+    await booked(database, account, *[{"booked_at": moment} for moment in [*moments, MIDNIGHT + timedelta(days=1)]])
     [total] = await totals(database, account)
     assert (total.day, total.count) == (DAY, 2)
     around = await totals(database, account, DAY - timedelta(days=1), DAY + timedelta(days=1))
-    assert [each.count for each in around] == [1, 2, 1]
+    assert [total.count for total in around] == [1, 2, 1]
 
 
 async def test_fees_are_exact_and_one_in_another_currency_is_a_total_of_its_own(
@@ -84,10 +84,10 @@ async def test_fees_are_exact_and_one_in_another_currency_is_a_total_of_its_own(
         {},
     )
     found = await totals(database, account)
-    by_currency = {currency: [each for each in found if each.currency == currency] for currency in ("UAH", "EUR")}
-    assert sum(each.count for each in by_currency["UAH"]) == 4
-    assert sum(each.fees for each in by_currency["UAH"]) == 3
-    assert sum(each.fee for each in by_currency["UAH"]) == Decimal("1.500001")
+    by_currency = {currency: [total for total in found if total.currency == currency] for currency in ("UAH", "EUR")}
+    assert sum(total.count for total in by_currency["UAH"]) == 4
+    assert sum(total.fees for total in by_currency["UAH"]) == 3
+    assert sum(total.fee for total in by_currency["UAH"]) == Decimal("1.500001")
     [euros] = by_currency["EUR"]
     assert (euros.amount, euros.count, euros.fee, euros.kind) == (Decimal(0), 0, Decimal("0.10"), Booked.REFUNDED)
 
@@ -127,8 +127,8 @@ async def test_operations_are_found_by_the_index(
 ) -> None:
     await booked(database, account, *[{"booked_at": MIDNIGHT + timedelta(days=n % 400)} for n in range(2000)])
     with record_statements(database) as asked:
-        assert sum(each.count for each in await totals(database, account)) == 5
-    [(statement, parameters)] = [each for each in asked if "sum(" in each[0]]
+        assert sum(total.count for total in await totals(database, account)) == 5
+    [(statement, parameters)] = [question for question in asked if "sum(" in question[0]]
     how = "EXPLAIN QUERY PLAN" if is_sqlite(database_url) else "EXPLAIN"
     async with database.engine.connect() as connection:
         if not is_sqlite(database_url):

@@ -88,7 +88,7 @@ async def would_be_claimed(database: Database, work: JobQueue, capacity: Capacit
     async with database.transaction() as session:
         claims = await claim(session, work, NOON, LEASE, capacity)
         await session.rollback()
-    return Counter(each.tenant for each in claims)
+    return Counter(claim.tenant for claim in claims)
 
 
 @pytest.mark.threat("flood")

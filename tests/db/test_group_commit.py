@@ -81,7 +81,7 @@ async def test_what_goes_wrong_for_one_goes_wrong_for_nobody_else(database: Data
     answers: list[Any] = await asyncio.gather(
         *await asked(database, register, "ann", "bob", "ann", "dan"), return_exceptions=True
     )
-    assert [type(each) for each in answers] == [str, str, IntegrityError, str]
+    assert [type(answer) for answer in answers] == [str, str, IntegrityError, str]
     assert await register.names() == ["ann", "bob", "dan"]
 
 
@@ -123,7 +123,7 @@ async def test_when_the_database_is_away_all_are_told_at_once(database: Database
 
     group_commit = GroupCommit(Away, write)
     answers: list[Any] = await asyncio.gather(*(group_commit.do(number) for number in range(9)), return_exceptions=True)
-    assert {type(each) for each in answers} == {OperationalError}
+    assert {type(answer) for answer in answers} == {OperationalError}
     assert tries == 2
 
 
@@ -182,9 +182,9 @@ async def test_a_transaction_that_hangs_holds_up_only_its_own(hang: int) -> None
             while hanging.begun <= number:  # noqa: ASYNC110 - a writer is called by a timer, which tells nobody
                 await asyncio.sleep(0.01)
         assert await asyncio.gather(*(group_commit.do(number) for number in range(7, 70))) == list(range(7, 70))
-    for each in stuck:
-        assert not each.done()
-        each.cancel()
+    for task in stuck:
+        assert not task.done()
+        task.cancel()
 
 
 @pytest.mark.parametrize(("in_commit", "told"), [(False, DatabaseUnavailableError), (True, CommitUnknownError)])
@@ -196,7 +196,7 @@ async def test_nobody_waits_for_it_without_end(in_commit: bool, told: type[Excep
         answers: list[Any] = await asyncio.gather(
             *(group_commit.do(number) for number in range(9)), return_exceptions=True
         )
-        assert {type(each) for each in answers} == {told}
+        assert {type(answer) for answer in answers} == {told}
         hanging.begun = 9
         assert await group_commit.do(1) == 1
     assert hanging.undone >= 1
@@ -221,7 +221,7 @@ async def test_who_is_left_when_one_of_them_hangs_is_told() -> None:
         answers: list[Any] = await asyncio.gather(
             *(group_commit.do(number) for number in range(3)), return_exceptions=True
         )
-    assert [type(each) for each in answers] == [DatabaseUnavailableError] * 3
+    assert [type(answer) for answer in answers] == [DatabaseUnavailableError] * 3
 
 
 @pytest.mark.fault("commit-unknown")
@@ -238,7 +238,7 @@ async def test_a_commit_whose_connection_breaks_is_not_done_again_unseen() -> No
 
     group_commit = GroupCommit(transaction, echo)
     answers: list[Any] = await asyncio.gather(*(group_commit.do(number) for number in range(3)), return_exceptions=True)
-    assert {type(each) for each in answers} == {CommitUnknownError}
+    assert {type(answer) for answer in answers} == {CommitUnknownError}
     assert begun == 1
 
 
@@ -250,4 +250,6 @@ async def test_closing_gives_up_what_hangs_and_leaves_nothing_open() -> None:
         await asyncio.sleep(0)
     await group_commit.close()
     assert hanging.undone == 1
-    assert [type(each) for each in await asyncio.gather(stuck, return_exceptions=True)] == [DatabaseUnavailableError]
+    assert [type(outcome) for outcome in await asyncio.gather(stuck, return_exceptions=True)] == [
+        DatabaseUnavailableError
+    ]

@@ -70,7 +70,7 @@ async def test_payments_are_not_searched_for_one_by_one(
         for statement, parameters in asked:
             plan = await connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)
             steps = [row[3] for row in plan]
-            assert not [each for each in steps if "SCAN payment" in each or "ix_payment_of_account" in each], steps
+            assert not [step for step in steps if "SCAN payment" in step or "ix_payment_of_account" in step], steps
 
 
 @pytest.mark.parametrize("store", [None, 1])
@@ -92,18 +92,18 @@ async def test_the_last_page_of_a_period_takes_no_more_than_the_first(
     database: Database, account: MerchantAccount
 ) -> None:
     """A page that passed over all that came before it would make a comparison take the square of what there is."""
-    paid = [{"payment_id": each} for each in range(1, MANY + 1)]
+    paid = [{"payment_id": number} for number in range(1, MANY + 1)]
     same = an_operation(1, Kind.CREATE, "create", state=State.SUCCESS).model_dump(exclude={"id", "payment_id"})
     engine = database.engine.sync_engine
     async with database.transaction() as session:
-        await session.exec(insert(table_of(Operation)), params=[same | each for each in paid])
+        await session.exec(insert(table_of(Operation)), params=[same | numbers for numbers in paid])
     with record_statements(database) as asked:
         async with database.transaction() as session:
             for before in (0, MANY - 100):
                 after = NOON + timedelta(seconds=before - 1), before
                 page = await paid_orders_page(session, account.id, after, NOON + timedelta(days=1), most=100)
                 assert [row for _, row, _ in page] == list(range(before + 1, before + 101))
-    first, last = (steps_of(str(engine.url.database), *each) for each in asked)
+    first, last = (steps_of(str(engine.url.database), *question) for question in asked)
     assert last < 1.2 * first
 
 
@@ -113,12 +113,12 @@ async def test_payments_that_were_begun_in_one_moment_are_on_some_page_each(
     """Else one at the edge of a page would never be looked for in the gateway's books."""
     async with database.transaction() as session:
         payments = [a_new_payment(account, number) for number in range(5)]
-        for each in payments:
-            each.created_at = NOON
+        for payment in payments:
+            payment.created_at = NOON
         session.add_all(payments)
         await session.flush()
-        ids = [row_id_of(each) for each in payments]
-        session.add_all(an_operation(each, Kind.CREATE, "create", state=State.SUCCESS) for each in ids)
+        ids = [row_id_of(payment) for payment in payments]
+        session.add_all(an_operation(row_id, Kind.CREATE, "create", state=State.SUCCESS) for row_id in ids)
     found, after = list[int](), (NOON, 0)
     async with database.transaction() as session:
         while page := await paid_orders_page(session, account.id, after, NOON + timedelta(days=1), most=2):
@@ -154,11 +154,13 @@ async def test_a_payment_of_another_store_is_found_by_an_index_however_many_stor
     """Each new payment asks for it: an app that serves ten thousand stores would look through all their payments."""
     async with database.transaction() as session:
         installation = (await session.get_one(Installation, account.installation_id)).model_dump()
-    stores = [installation | {"id": 100 + each, "saleor_api_url": f"https://{each}.example"} for each in range(MANY)]
+    stores = [
+        installation | {"id": 100 + number, "saleor_api_url": f"https://{number}.example"} for number in range(MANY)
+    ]
     same = a_new_payment(account, 0).model_dump(exclude={"id"})
     rows = [
-        same | {"transaction_id": f"t{each}", "order_id": f"o{each}", "installation_id": 100 + each}
-        for each in range(MANY)
+        same | {"transaction_id": f"t{number}", "order_id": f"o{number}", "installation_id": 100 + number}
+        for number in range(MANY)
     ]
     async with database.transaction() as session:
         await session.exec(insert(table_of(Installation)), params=stores)

@@ -116,7 +116,7 @@ async def test_saleors_of_which_only_unproven_tokens_are_known_are_only_so_many(
     assert await bring(installations, "genuine", "https://last.example.com/graphql/")
     await an_installation(installations)
     assert await bring(installations, "garbage"), "one that works is counted by itself"
-    kept = [each.saleor_api_url for each in await installations.all()]
+    kept = [installation.saleor_api_url for installation in await installations.all()]
     assert len(kept) == MAX_UNPROVEN_INSTALLATIONS + 1
     assert {"https://first.example.com/graphql/", "https://last.example.com/graphql/", URL} <= set(kept)
 

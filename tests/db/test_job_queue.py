@@ -38,17 +38,17 @@ async def other(database_url: str) -> AsyncIterator[Database]:
 
 async def events(database: Database, now: datetime = NOON, most: int = 20) -> list[int]:
     async with database.transaction() as session:
-        return [each.row_id for each in await claim(session, EVENTS, now, LEASE, Capacity(most))]
+        return [claimed.row_id for claimed in await claim(session, EVENTS, now, LEASE, Capacity(most))]
 
 
 async def polls(database: Database, now: datetime = NOON, most: int = 20) -> list[int]:
     async with database.transaction() as session:
-        return [each.row_id for each in await claim(session, POLLS, now, LEASE, Capacity(most))]
+        return [claimed.row_id for claimed in await claim(session, POLLS, now, LEASE, Capacity(most))]
 
 
 async def notifications(database: Database, now: datetime = NOON, most: int = 20) -> list[int]:
     async with database.transaction() as session:
-        return [each.row_id for each in await claim(session, NOTIFICATIONS, now, LEASE, Capacity(most))]
+        return [claimed.row_id for claimed in await claim(session, NOTIFICATIONS, now, LEASE, Capacity(most))]
 
 
 async def test_one_query_shows_which_queues_have_something_due(database: Database, account: MerchantAccount) -> None:
@@ -104,7 +104,7 @@ class TestEvents:
         self, database: Database, other: Database, account: MerchantAccount
     ) -> None:
         await many_payments(database, account, 12)
-        claims = await asyncio.gather(*(events(each, most=3) for each in (database, other) * 3))
+        claims = await asyncio.gather(*(events(place, most=3) for place in (database, other) * 3))
         claimed = [event for claim in claims for event in claim]
         assert len(claimed) == len(set(claimed))
         rest = await events(other)
@@ -124,7 +124,7 @@ class TestEvents:
         """The first has claimed and not committed; the second neither waits for ever nor claims it as well."""
         await many_payments(database, account, 2)
         async with database.transaction() as session:
-            first = [each.row_id for each in await claim(session, EVENTS, NOON, LEASE, Capacity(1))]
+            first = [claimed.row_id for claimed in await claim(session, EVENTS, NOON, LEASE, Capacity(1))]
             waiting = asyncio.create_task(events(other))
             await asyncio.wait([waiting], timeout=0.1)
         assert len(first) == 1
@@ -181,7 +181,7 @@ class TestLooks:
         self, database: Database, other: Database, account: MerchantAccount
     ) -> None:
         await many_payments(database, account, 10)
-        claims = await asyncio.gather(*(polls(each, most=3) for each in (database, other) * 2))
+        claims = await asyncio.gather(*(polls(place, most=3) for place in (database, other) * 2))
         claimed = [look for claim in claims for look in claim]
         assert len(claimed) == len(set(claimed))
         assert len(claimed) + len(await polls(other)) == 10
@@ -200,7 +200,7 @@ class TestLooks:
     ) -> None:
         await many_payments(database, account, 2)
         async with database.transaction() as session:
-            first = [each.row_id for each in await claim(session, POLLS, NOON, LEASE, Capacity(1))]
+            first = [claimed.row_id for claimed in await claim(session, POLLS, NOON, LEASE, Capacity(1))]
             waiting = asyncio.create_task(polls(other))
             await asyncio.wait([waiting], timeout=0.1)
         assert len(first) == 1
@@ -234,7 +234,7 @@ class TestInbox:
         ]
         assert receipts == [True, False, True, False]
         kept = await inbox.find_for_order(account.id, "order1")
-        assert [(each.data, each.deliveries) for each in kept] == [("a", 3), ("b", 1)]
+        assert [(notification.data, notification.deliveries) for notification in kept] == [("a", 3), ("b", 1)]
         assert await inbox.find_for_order(account.id, "order2") == []
         assert "'a'" not in repr(kept[0])
 
@@ -243,8 +243,8 @@ class TestInbox:
         self, database: Database, other: Database, vault: Vault, account: MerchantAccount
     ) -> None:
         keeping = (
-            Inbox(each, vault).store(account_id=account.id, digest="a" * 64, data="a", order_id="order1", now=NOON)
-            for each in (database, other) * 3
+            Inbox(place, vault).store(account_id=account.id, digest="a" * 64, data="a", order_id="order1", now=NOON)
+            for place in (database, other) * 3
         )
         assert sorted(await asyncio.gather(*keeping)) == [False] * 5 + [True]
         [kept] = await Inbox(other, vault).find_for_order(account.id, "order1")
@@ -256,8 +256,8 @@ class TestInbox:
     ) -> None:
         for number in range(8):
             await inbox.store(account_id=account.id, digest=f"{number:064}", data="d", order_id="order1", now=NOON)
-        claims = await asyncio.gather(*(notifications(each, most=3) for each in (database, other) * 2))
-        claimed = [each for claim in claims for each in claim]
+        claims = await asyncio.gather(*(notifications(place, most=3) for place in (database, other) * 2))
+        claimed = [row_id for claim in claims for row_id in claim]
         assert len(claimed) == len(set(claimed))
         assert all(claim == sorted(claim) for claim in claims)
         assert len(claimed) + len(await notifications(other)) == 8
@@ -297,7 +297,7 @@ class TestGivingBack:
             async with database.transaction() as session:
                 assert await claim(session, work, NOON, LEASE, Capacity(20)) == claims
         async with database.transaction() as session:
-            assert {each.attempts for each in (await session.exec(select(SaleorEvent))).all()} == {1}
+            assert {saleor_event.attempts for saleor_event in (await session.exec(select(SaleorEvent))).all()} == {1}
 
     async def test_what_somebody_else_has_by_now_stays_theirs(
         self, database: Database, account: MerchantAccount
@@ -324,8 +324,8 @@ class TestFairness:
         for number, payments in enumerate((10, 1, 1)):
             installation = await an_installation(installations, f"https://shop{number}.example.com/graphql/")
             found.append(await an_account(accounts, installation, name=f"Store {number}"))
-            for each in range(payments):
-                payment, _ = await a_payment(database, found[-1], number * 100 + each)
+            for place in range(payments):
+                payment, _ = await a_payment(database, found[-1], number * 100 + place)
                 assert payment.id is not None
                 async with database.transaction() as session:
                     due = NOON - timedelta(minutes=10 - number)
@@ -336,18 +336,18 @@ class TestFairness:
     async def served(database: Database, capacity: Capacity) -> Counter[Tenant]:
         async with database.transaction() as session:
             claims: list[Claim] = await claim(session, EVENTS, NOON, LEASE, capacity)
-        return Counter(each.tenant for each in claims)
+        return Counter(claim.tenant for claim in claims)
 
     async def test_everybody_once_before_anybody_twice(self, database: Database, stores: list[MerchantAccount]) -> None:
-        big, small, other = (each.installation_id for each in stores)
+        big, small, other = (store.installation_id for store in stores)
         assert await self.served(database, Capacity(4)) == {big: 2, small: 1, other: 1}
 
     async def test_nobody_gets_more_than_a_share(self, database: Database, stores: list[MerchantAccount]) -> None:
-        big, small, other = (each.installation_id for each in stores)
+        big, small, other = (store.installation_id for store in stores)
         assert await self.served(database, Capacity(20, share=3)) == {big: 3, small: 1, other: 1}
 
     async def test_what_is_being_done_counts(self, database: Database, stores: list[MerchantAccount]) -> None:
-        big, small, other = (each.installation_id for each in stores)
+        big, small, other = (store.installation_id for store in stores)
         assert await self.served(database, Capacity(2, busy={big: 1})) == {small: 1, other: 1}
         assert await self.served(database, Capacity(20, share=3, busy={big: 2})) == {big: 1}
         assert await self.served(database, Capacity(20, share=3, busy={big: 3})) == {}
@@ -356,7 +356,7 @@ class TestFairness:
         self, database: Database, stores: list[MerchantAccount], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("app.store.job_queue._LOOK_AHEAD", 6)
-        big, small, other = (each.installation_id for each in stores)
+        big, small, other = (store.installation_id for store in stores)
         assert await self.served(database, Capacity(20, share=2)) == {big: 2, small: 1, other: 1}
         assert await self.served(database, Capacity(18, share=2, busy={big: 2, small: 1, other: 1})) == {}
 
@@ -398,7 +398,7 @@ class TestFairness:
         self, database: Database, stores: list[MerchantAccount], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("app.store.job_queue._LOOK_AHEAD", 1)
-        big, small, other = (each.installation_id for each in stores)
+        big, small, other = (store.installation_id for store in stores)
         assert await self.served(database, Capacity(1, share=1)) == {big: 1}
         assert await self.served(database, Capacity(1, share=1, busy={big: 1})) == {small: 1}
         assert await self.served(database, Capacity(1, share=1, busy={big: 1, small: 1})) == {other: 1}
@@ -406,4 +406,4 @@ class TestFairness:
     async def test_accounts_take_turns_at_the_gateway(self, database: Database, stores: list[MerchantAccount]) -> None:
         async with database.transaction() as session:
             claims = await claim(session, POLLS, NOON, LEASE, Capacity(3))
-        assert {each.tenant for each in claims} == {each.id for each in stores}
+        assert {claim.tenant for claim in claims} == {store.id for store in stores}

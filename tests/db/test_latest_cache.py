@@ -73,7 +73,7 @@ async def test_those_who_ask_at_once_share_one_question(wanted: Wanted) -> None:
     wanted.teller.gate.set()
     await asyncio.gather(*askers, return_exceptions=True)
     assert wanted.teller.asked == 1
-    assert {each.result().value for each in askers[1:]} == {1}
+    assert {asker.result().value for asker in askers[1:]} == {1}
 
 
 async def test_what_is_old_is_told_when_nobody_answers(wanted: Wanted, clock: Clock) -> None:

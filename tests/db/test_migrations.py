@@ -77,12 +77,12 @@ def test_the_name_of_a_migration_says_which_programs_work_with_it(
 
 def test_every_migration_has_such_a_name_and_none_lets_older_programs_in_again() -> None:
     script = ScriptDirectory.from_config(migrations._config())
-    names = [each.revision for each in reversed(list(script.walk_revisions()))]
-    parsed = [Revision.parse(each) for each in names]
-    assert [each and each.number for each in parsed] == list(range(1, len(names) + 1))
-    works_from = [each.works_from for each in parsed if each]
+    names = [revision.revision for revision in reversed(list(script.walk_revisions()))]
+    parsed = [Revision.parse(name) for name in names]
+    assert [revision and revision.number for revision in parsed] == list(range(1, len(names) + 1))
+    works_from = [revision.works_from for revision in parsed if revision]
     assert works_from == sorted(works_from)
-    assert all(each.works_from <= each.number for each in parsed if each)
+    assert all(revision.works_from <= revision.number for revision in parsed if revision)
 
 
 @pytest.mark.fault("two-versions")
@@ -124,8 +124,8 @@ async def test_of_two_processes_that_start_together_one_migrates(new_postgresql:
     )
     command = (sys.executable, "-c", program, url)
     both = [await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE) for _ in range(2)]
-    steps = [int((await each.communicate())[0]) for each in both]
-    assert sorted(each > 0 for each in steps) == [False, True]
+    steps = [int((await process.communicate())[0]) for process in both]
+    assert sorted(step > 0 for step in steps) == [False, True]
     assert await current_revision(url) == newest_revision()
 
 
@@ -145,6 +145,6 @@ async def test_postgresql_cleans_up_behind_the_work_before_it_holds_up_what_foll
         )
         options = {name: set(chosen) for name, chosen in rows}
     await engine.dispose()
-    flows_through = {each.table.__tablename__ for each in (NOTIFICATIONS, EVENTS, POLLS, ORDERS)}
+    flows_through = {job_queue.table.__tablename__ for job_queue in (NOTIFICATIONS, EVENTS, POLLS, ORDERS)}
     early = {"autovacuum_vacuum_scale_factor=0.01", "vacuum_index_cleanup=on"}
     assert options == dict.fromkeys(flows_through, early)

@@ -25,7 +25,7 @@ def mode(path: Path) -> int:
 
 
 def modes(folder: Path) -> dict[str, int]:
-    return {each.name: mode(each) for each in folder.iterdir()}
+    return {path.name: mode(path) for path in folder.iterdir()}
 
 
 @pytest.mark.threat("other-users-of-the-machine")
@@ -36,8 +36,8 @@ async def test_the_database_and_what_sqlite_writes_beside_it(tmp_path: Path) -> 
         await connection.execute(text("CREATE TABLE page (text TEXT)"))
     files = ["payments.sqlite", "payments.sqlite-shm", "payments.sqlite-wal"]
     assert modes(tmp_path) == dict.fromkeys(files, 0o600)
-    for each in files:
-        (tmp_path / each).chmod(0o644)  # as an earlier version of the app has made them
+    for name in files:
+        (tmp_path / name).chmod(0o644)  # as an earlier version of the app has made them
     await database.close()
     again = Database(create_engine(f"sqlite:///{file}"))
     async with again.engine.begin() as connection:

@@ -60,8 +60,8 @@ async def test_a_payment_without_problems_is_loaded_without_asking_for_them(
                 aggregate = await load_by_order(session, order_id)
         assert aggregate is not None
         counts[order_id] = (
-            len([each for each, _ in asked if each.startswith("SELECT")]),
-            [each.kind for each in aggregate.payment.problems],
+            len([question for question, _ in asked if question.startswith("SELECT")]),
+            [problem.kind for problem in aggregate.payment.problems],
         )
     assert counts == {"order1": (2, []), "order2": (3, [MISMATCH])}
 
@@ -159,7 +159,7 @@ async def test_what_is_asked_reads_an_index_of_what_is_open(database: Database, 
                 await payment_ids_with_problem(session, store, account.id, {AlertKind.KEYS})
                 assert await load_by_order(session, "order1") is not None
         how = "EXPLAIN QUERY PLAN " if sqlite else "EXPLAIN "
-        asked = [each for each in asked if "FROM problem" in each[0]]
+        asked = [question for question in asked if "FROM problem" in question[0]]
         assert len(asked) == 5  # a page of payments comes with their problems
         for statement, parameters in asked:
             plan = [str(row) for row in (await connection.exec_driver_sql(how + statement, parameters)).all()]

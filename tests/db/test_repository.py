@@ -56,7 +56,7 @@ def debt_of(aggregate: PaymentAggregate, *transactions: str) -> SameDebt:
 
 async def test_intents_are_kept_with_all_that_belongs_to_them(database: Database, account: MerchantAccount) -> None:
     aggregates = await asyncio.gather(*(written(database, account, number) for number in range(5)))
-    assert [each.payment.order_id for each in aggregates] == [f"order{number}" for number in range(5)]
+    assert [aggregate.payment.order_id for aggregate in aggregates] == [f"order{number}" for number in range(5)]
     async with database.transaction() as session:
         for aggregate in aggregates:
             found = await load_by_order(session, aggregate.payment.order_id)
@@ -95,7 +95,7 @@ async def test_of_the_same_payment_twice_one_is_kept(database: Database, account
     """Laws of money, 4: also when both come in the same moment, among others."""
     payments = PaymentRepository(database)
     answers = await asyncio.gather(*(payments.begin(intent(account, number)) for number in (1, 2, 1, 3)))
-    assert [each is not None for each in answers] == [True, True, False, True]
+    assert [answer is not None for answer in answers] == [True, True, False, True]
     assert await read_raw(database, "SELECT count(*) FROM payment") == [(3,)]
     assert await read_raw(database, "SELECT count(*) FROM operation") == [(3,)]
 
@@ -118,7 +118,7 @@ async def test_who_begins_in_the_same_moment_meets_the_attempts_to_pay_the_same_
         return replace(intent(account, number, source=source), debt=debt, fact=Meets())
 
     payments = PaymentRepository(database)
-    await asyncio.gather(*(payments.begin(begins(*each)) for each in ((3, "three"), (4, "one"), (5, "two"))))
+    await asyncio.gather(*(payments.begin(begins(*attempt)) for attempt in ((3, "three"), (4, "one"), (5, "two"))))
     assert met == {"order3": [], "order4": ["order1"], "order5": ["order2"]}
 
 
@@ -143,7 +143,7 @@ async def test_a_step_is_saved_with_all_that_it_added(database: Database, accoun
     create, refund = found.operations
     assert create.shares == {"other": Decimal("9.00")}
     assert refund.shares == {"seller": Decimal("5.00"), "other": Decimal("7.00")}
-    assert [each.operation_id for each in found.events] == [refund.id]
+    assert [event.operation_id for event in found.events] == [refund.id]
     assert account_of(found.payment).id == account.id
 
 
@@ -171,9 +171,12 @@ async def test_a_step_that_raises_changes_nothing_and_harms_nobody(
         return_exceptions=True,
     )
     kinds = [PaymentNotFoundError, RuntimeError, type(None), PaymentNotFoundError, PaymentNotFoundError]
-    assert [type(each) for each in answers] == kinds
+    assert [type(answer) for answer in answers] == kinds
     found = [await payments.find(ByOrder(order)) for order in ("order1", "order2")]
-    assert [each and each.create.state for each in found] == [State.INTENT, State.INIT]
+    assert [payment_aggregate and payment_aggregate.create.state for payment_aggregate in found] == [
+        State.INTENT,
+        State.INIT,
+    ]
 
 
 async def test_a_step_that_refuses_is_an_answer_and_its_neighbours_are_not_done_again(
@@ -287,7 +290,7 @@ async def test_attempts_to_pay_the_same_are_found_by_source_or_transaction(
     payments = PaymentRepository(database)
 
     def step(_own: PaymentAggregate, attempts: Sequence[PaymentAggregate]) -> list[str]:
-        return [each.payment.order_id for each in attempts]
+        return [attempt.payment.order_id for attempt in attempts]
 
     asked = [(moved, debt_of(moved, "transaction-1")), (second, debt_of(second)), (first, None)]
     orders = await asyncio.gather(
@@ -330,7 +333,7 @@ async def test_other_attempts_are_found_without_going_through_all_payments(
         async with database.transaction() if not sqlite else AsyncSession(connection) as session:
             with record_statements(database) as asked:
                 await lock_payments(session, [which], [debt])
-        lock, parameters = next(each for each in asked if "source_id" in each[0])
+        lock, parameters = next(question for question in asked if "source_id" in question[0])
         how = "EXPLAIN QUERY PLAN " if sqlite else "EXPLAIN "
         plan = [str(row) for row in (await connection.exec_driver_sql(how + lock, parameters)).all()]
     assert any("ix_payment_of_source" in line for line in plan), "\n".join(plan)

@@ -240,6 +240,6 @@ async def test_what_is_to_go_is_found_by_an_index(database: Database, vault: Vau
         ]
     steps = [step for plan in plans for step in plan]
     large = ("payment", "operation", "notification", "saleor_event")
-    assert not [each for each in steps if each.startswith(tuple(f"SCAN {table}" for table in large))], steps
-    assert any("ix_payment_not_erased" in each for each in steps), steps
-    assert any("ix_notification_kept" in each for each in steps), steps
+    assert not [step for step in steps if step.startswith(tuple(f"SCAN {table}" for table in large))], steps
+    assert any("ix_payment_not_erased" in step for step in steps), steps
+    assert any("ix_notification_kept" in step for step in steps), steps

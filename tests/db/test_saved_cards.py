@@ -62,7 +62,7 @@ async def test_two_processes_that_keep_the_same_cards_wait_for_each_other_and_ke
         first = [card(cards, account, mask, f"first-{number}") for mask in MASKS]
         second = [card(cards, account, mask, f"second-{number}") for mask in reversed(MASKS)]
         await asyncio.gather(write(database, first), write(other, second))
-    assert [each.mask for each in await rows(database)] == list(MASKS)
+    assert [row.mask for row in await rows(database)] == list(MASKS)
 
 
 async def test_of_one_card_kept_twice_in_one_transaction_the_newest_token_stays(
@@ -113,11 +113,11 @@ async def test_a_card_kept_anew_after_the_payment_that_was_refused_stays_good(
     [kept] = await rows(database)
     late = RefusedCard(kept.id, NOON - timedelta(seconds=1), NOON)
     await write(database, refused=[late])
-    assert [each.unusable_since for each in await rows(database)] == [None]
+    assert [row.unusable_since for row in await rows(database)] == [None]
     await write(database, refused=[RefusedCard(kept.id, NOON, NOON)])
-    assert [each.unusable_since for each in await rows(database)] == [NOON]
+    assert [row.unusable_since for row in await rows(database)] == [NOON]
     await write(database, [card(cards, account, MASKS[0], "two", now=NOON + timedelta(days=1))])
-    assert [each.unusable_since for each in await rows(database)] == [None]
+    assert [row.unusable_since for row in await rows(database)] == [None]
 
 
 async def test_whoever_keeps_a_card_and_whoever_forgets_its_owner_leave_none(
@@ -154,6 +154,6 @@ async def test_what_saleor_says_twice_at_once_is_written_down_once(
     done = await asyncio.gather(
         cards.delete_customer(store, owner, NOON), SavedCards(other, vault).delete_customer(store, owner, NOON)
     )
-    assert sorted(each.cards for each in done) == [0, 1]
+    assert sorted(deleted_cards.cards for deleted_cards in done) == [0, 1]
     await write(database, [card(cards, account, MASKS[1], "late")])
-    assert [each.user_id for each in await rows(database)] == ["other"]
+    assert [row.user_id for row in await rows(database)] == ["other"]

@@ -85,7 +85,8 @@ class Store:
             "tokens": (found and found.token, found and found.pending_token),
             "card key": self.card_keys.private_jwk(card_key),
             "notifications": [
-                each.data for each in await self.inbox.find_for_order(account.id, "order0", "order1", "order2")
+                notification.data
+                for notification in await self.inbox.find_for_order(account.id, "order0", "order1", "order2")
             ],
         }
         async with self.database.transaction() as session:
@@ -116,7 +117,7 @@ def test_every_sealed_column_of_every_table_is_known() -> None:
         for column in table.columns
         if column.name.endswith("_sealed")
     }
-    assert named == {str(each) for each in SEALED_COLUMNS}
+    assert named == {str(sealed_column) for sealed_column in SEALED_COLUMNS}
     assert len(named) == 12
 
 
@@ -134,10 +135,10 @@ async def test_after_it_the_old_key_opens_nothing_and_is_needed_for_nothing(data
     await Store(database, BEFORE, clock).filled()
     before = await Store(database, ROTATED, clock).all()
     counted = await SealedValues(database, ROTATED).count()
-    assert set(counted) == {str(each) for each in SEALED_COLUMNS}
+    assert set(counted) == {str(sealed_column) for sealed_column in SEALED_COLUMNS}
     assert only(counted) == set(BEFORE.key_ids)
-    values = sum(sum(each.values()) for each in counted.values())
-    assert min(sum(each.values()) for each in counted.values()) >= 1
+    values = sum(sum(counter.values()) for counter in counted.values())
+    assert min(sum(counter.values()) for counter in counted.values()) >= 1
     progress = ResealProgress()
     done = await SealedValues(database, ROTATED).reseal(progress)
     assert (done.sealed, sum(done.unopened.values()), progress.rows) == (values, 0, progress.total)
@@ -162,7 +163,7 @@ async def test_whoever_dies_over_it_begins_again_and_comes_to_the_same_end(
     await Store(database, BEFORE, clock).filled()
     before = await Store(database, ROTATED, clock).all()
     counted = await SealedValues(database, ROTATED).count()
-    values = sum(sum(each.values()) for each in counted.values())
+    values = sum(sum(counter.values()) for counter in counted.values())
     lives = 0
     while True:  # each of them gets two batches further
         lives += 1

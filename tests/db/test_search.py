@@ -48,7 +48,7 @@ async def keep(
 async def orders(database: Database, wanted: PaymentFilter, most: int = 100, after: Payment | None = None) -> list[str]:
     """Return the orders of a page."""
     async with database.transaction() as session:
-        return [each.order_id for each in await payments_page(session, wanted, most=most, after=after)]
+        return [payment.order_id for payment in await payments_page(session, wanted, most=most, after=after)]
 
 
 @pytest.fixture
@@ -61,10 +61,10 @@ async def test_the_newest_come_first_and_pages_neither_repeat_nor_leave_out(
     database: Database, account: MerchantAccount
 ) -> None:
     """Several are begun at the same moment, and one whose row is newer was begun earlier."""
-    begun: Sequence[datetime] = [NOON + timedelta(seconds=each) for each in (0, 2, 1, 1, 1, 2, 0)]
+    begun: Sequence[datetime] = [NOON + timedelta(seconds=seconds) for seconds in (0, 2, 1, 1, 1, 2, 0)]
     kept = [await keep(database, account, f"order{row}", created_at=at) for row, at in enumerate(begun)]
     expected = ["order5", "order1", "order4", "order3", "order2", "order6", "order0"]
-    by_order = {each.order_id: each for each in kept}
+    by_order = {payment.order_id: payment for payment in kept}
     assert await orders(database, PaymentFilter()) == expected
     for most in (1, 2, 3):
         seen: list[str] = []
@@ -202,18 +202,18 @@ async def test_a_payment_has_many_names(
     )
     payment = await keep(database, account, ORDER, create, refund, order_number="1042", source_id="T3JkZXI6MTA0Mg==")
     await keep(database, other_store, "theirs", order_number="1042")
-    names = [PaymentNames(exact=[each]) for each in ("payment-7", "saleors-name", "gateways-name", ORDER)]
+    names = [PaymentNames(exact=[name]) for name in ("payment-7", "saleors-name", "gateways-name", ORDER)]
     names += [PaymentNames(exact=[payment.transaction_id]), PaymentNames(beginning=ORDER[:6])]
     names.append(PaymentNames(exact=[payment.source_id]))
     names.append(PaymentNames(exact=["nothing"], beginning="nothing", order_number="1042"))
-    for each in names:
-        everywhere = {ORDER, "theirs"} if each.order_number else {ORDER}
-        assert set(await orders(database, PaymentFilter(names=each))) == everywhere, each
-        assert await orders(database, PaymentFilter(names=each, installation_id=account.installation_id)) == [ORDER], (
-            each
+    for name in names:
+        everywhere = {ORDER, "theirs"} if name.order_number else {ORDER}
+        assert set(await orders(database, PaymentFilter(names=name))) == everywhere, name
+        assert await orders(database, PaymentFilter(names=name, installation_id=account.installation_id)) == [ORDER], (
+            name
         )
         assert ORDER not in await orders(
-            database, PaymentFilter(names=each, installation_id=other_store.installation_id)
+            database, PaymentFilter(names=name, installation_id=other_store.installation_id)
         )
 
 

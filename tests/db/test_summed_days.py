@@ -46,17 +46,17 @@ Sums = dict[tuple[Any, ...], Any]
 def totals_by_kind(totals: list[Total]) -> Sums:
     """Return what moved and what it cost, by day, currency and way."""
     found: defaultdict[tuple[Any, ...], list[Decimal]] = defaultdict(lambda: [Decimal(0)] * 4)
-    for each in totals:
-        key = (each.day, each.currency, each.kind)
-        added = (each.amount, Decimal(each.count), each.fee, Decimal(each.fees))
+    for total in totals:
+        key = (total.day, total.currency, total.kind)
+        added = (total.amount, Decimal(total.count), total.fee, Decimal(total.fees))
         found[key] = [one + more for one, more in zip(found[key], added, strict=True)]
     return {key: sums for key, sums in found.items() if any(sums)}
 
 
 def outcomes_by_reason(ended: list[Outcome]) -> Sums:
     found: Counter[tuple[Any, ...]] = Counter()
-    for each in ended:
-        found[each.currency, each.state, each.reason] += each.count
+    for outcome in ended:
+        found[outcome.currency, outcome.state, outcome.reason] += outcome.count
     return dict(found)
 
 
@@ -216,7 +216,10 @@ def history(database: Database, account: MerchantAccount) -> History:
 
 async def notes(database: Database) -> list[date]:
     async with database.transaction() as session:
-        return [each.day for each in (await session.exec(select(ChangedDay).order_by(col(ChangedDay.id)))).all()]
+        return [
+            changed_day.day
+            for changed_day in (await session.exec(select(ChangedDay).order_by(col(ChangedDay.id)))).all()
+        ]
 
 
 def ends(at: datetime, **more: Any) -> Any:
@@ -280,8 +283,8 @@ async def test_what_comes_late_leaves_a_note_and_the_day_is_summed_anew(history:
             BEGUN.date()
         ]
         [kept] = [
-            each.count
-            for each in await stored_outcomes(
+            stored_outcome.count
+            for stored_outcome in await stored_outcomes(
                 session, [history.account.id], Days(BEGUN.date(), BEGUN.date()), without=[]
             )
         ]
@@ -372,7 +375,7 @@ async def test_what_has_ended_is_found_by_the_index(history: History, database_u
     with record_statements(history.database) as asked:
         async with history.database.transaction() as session:
             await our_outcomes(session, [history.account.id], Days(BEGUN.date(), BEGUN.date()))
-    [(statement, parameters)] = [each for each in asked if "ended_at" in each[0]]
+    [(statement, parameters)] = [question for question in asked if "ended_at" in question[0]]
     how = "EXPLAIN QUERY PLAN" if is_sqlite(database_url) else "EXPLAIN"
     async with history.database.engine.connect() as connection:
         if not is_sqlite(database_url):

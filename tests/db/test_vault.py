@@ -107,7 +107,7 @@ def test_a_digest_tells_neither_what_it_is_of_nor_what_it_would_be_elsewhere() -
     assert Vault([old]).digests("olena@example.com", "there") != (before,)
     now = Vault([new, old]).digests("olena@example.com", "here")
     assert now[1] == before != now[0]
-    assert {len(each) for each in now} == {32}
+    assert {len(sealed) for sealed in now} == {32}
 
 
 def test_a_process_that_was_not_restarted_learns_of_a_new_key_when_it_meets_it(tmp_path: Path) -> None:

@@ -50,7 +50,9 @@ def left_behind(folder: Path) -> list[int]:
 def the_app(folder: Path) -> int:
     """The process of the app among those of the demo."""
     (found,) = [
-        each for each in left_behind(folder) if b"run" in Path(f"/proc/{each}/cmdline").read_bytes().split(b"\0")
+        process_id
+        for process_id in left_behind(folder)
+        if b"run" in Path(f"/proc/{process_id}/cmdline").read_bytes().split(b"\0")
     ]
     return found
 
@@ -205,7 +207,7 @@ async def test_then_the_person_plays_until_ctrl_c(tmp_path: Path) -> None:
         "shopper: checks out (pay)",
         "gateway: notifies, signed: purchase success [1000], 569.50 UAH",
     ]
-    assert [each for each in dict.fromkeys(heard) if each in told_in_this_order] == told_in_this_order
+    assert [fromkey for fromkey in dict.fromkeys(heard) if fromkey in told_in_this_order] == told_in_this_order
     assert left_behind(tmp_path) == []
 
 
@@ -227,4 +229,4 @@ def test_a_folder_with_something_in_it_is_not_touched(tmp_path: Path) -> None:
     result = CliRunner().invoke(cli, ["demo", "--keep", str(tmp_path)])
     assert result.exit_code == 2
     assert "is not empty" in result.output
-    assert [each.name for each in tmp_path.iterdir()] == ["precious"]
+    assert [path.name for path in tmp_path.iterdir()] == ["precious"]

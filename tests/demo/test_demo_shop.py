@@ -49,7 +49,7 @@ async def test_the_payment_button_is_on_a_page_that_lets_nothing_else_in(shop: s
     page = await http.get(f"{shop}{sent.headers['location']}")
     assert 'src="http://app.test/static/' in page.text
     assert 'language="uk"' in page.text
-    policy = dict(each.strip().split(" ", 1) for each in page.headers["content-security-policy"].split(";"))
+    policy = dict(part.strip().split(" ", 1) for part in page.headers["content-security-policy"].split(";"))
     assert policy["script-src"] == "'self' http://app.test"
     assert policy["img-src"] == "'self' http://app.test"
     assert policy["default-src"] == "'none'"

@@ -68,9 +68,9 @@ async def test_a_notification_that_nobody_takes_is_shown_as_failed(
     await harness.control.pay("mugs")
     await harness.quiet()
     assert await timeline.show_new()
-    notified = [each for each in listener.exchanges if each["from"] == "gateway"]
-    assert [each["answer"] for each in notified if each["failed"]] == ["HTTP 503", "HTTP 503"]
-    assert {each["said"] for each in notified if not each["failed"]} == {
+    notified = [exchange for exchange in listener.exchanges if exchange["from"] == "gateway"]
+    assert [exchange["answer"] for exchange in notified if exchange["failed"]] == ["HTTP 503", "HTTP 503"]
+    assert {exchange["said"] for exchange in notified if not exchange["failed"]} == {
         "notifies, signed: purchase pending [2119], 249.90 UAH",
         "notifies, signed: purchase success [1000], 249.90 UAH",
     }

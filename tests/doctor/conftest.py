@@ -48,7 +48,7 @@ class DoctorEnvironment:
         """Return everything that the command has found."""
         said = await Shell(self.environment)("doctor", "--json", *words, **environment)
         assert said.err == ""
-        errors = [each for each in said.json if each["level"] == "error"]
+        errors = [finding for finding in said.json if finding["level"] == "error"]
         assert said.status == (1 if errors else 0)
         found: Sequence[dict[str, Any]] = said.json
         for secret in await self.secrets():
@@ -58,11 +58,13 @@ class DoctorEnvironment:
     async def faults(self, *words: str, **environment: str) -> dict[str, str]:
         """Return what is not as it should be: ``level check`` and the words."""
         found = await self.findings(*words, **environment)
-        return {f"{each['level']} {each['check']}": each["what"] for each in found if each["level"] != "fine"}
+        return {
+            f"{finding['level']} {finding['check']}": finding["what"] for finding in found if finding["level"] != "fine"
+        }
 
     async def secrets(self) -> list[str]:
         """Return what must never be shown."""
-        tokens = [each.token for each in await self.services.installations.all() if each.token]
+        tokens = [installation.token for installation in await self.services.installations.all() if installation.token]
         account = await self.services.accounts.find(self.account_id)
         keys = [] if account is None else secrets_of(self.services.accounts.keys(account))
         return [*tokens, *keys]

@@ -38,7 +38,7 @@ async def test_a_key_file_of_another_user(deployment: Deployment) -> None:
         os.chown(file, 1234, -1)
     owner = file.stat().st_uid
     levels = {user: (await check_key_file(deployment, user=user))[0] for user in (owner, owner + 1, 0)}
-    assert [each.level for each in levels.values()] == [Level.FINE, Level.WARNING, Level.FINE]
+    assert [level.level for level in levels.values()] == [Level.FINE, Level.WARNING, Level.FINE]
     assert "belongs to another user" in levels[owner + 1].what
 
 
@@ -48,10 +48,10 @@ async def test_clocks_that_differ_from_ours(around: DoctorEnvironment, deploymen
     late = lambda: utc_now() + timedelta(minutes=10)  # noqa: E731
     (of_saleor,) = await check_clock(replace(deployment, now=late), installation)
     (of_gateway,) = await check_gateway_clocks(replace(around.services, now=late), installation)
-    assert {each.level for each in (of_saleor, of_gateway)} == {Level.ERROR}
+    assert {finding.level for finding in (of_saleor, of_gateway)} == {Level.ERROR}
     assert of_saleor.about == host_of(installation.saleor_api_url)
     assert of_gateway.about == around.stack.gateway_url.partition("://")[2]
-    assert all("seconds behind the app's" in each.what for each in (of_saleor, of_gateway))
+    assert all("seconds behind the app's" in finding.what for finding in (of_saleor, of_gateway))
 
 
 async def test_keys_of_an_account_that_no_key_opens(around: DoctorEnvironment) -> None:

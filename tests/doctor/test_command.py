@@ -31,10 +31,10 @@ ELSEWHERE = ("error webhooks", "error extensions")
 
 async def test_everything_is_fine(around: DoctorEnvironment) -> None:
     found = await around.findings()
-    assert {each["level"] for each in found} == {"fine"}, found
-    of_the_app = {each["check"] for each in found if each["saleor"] is None}
+    assert {finding["level"] for finding in found} == {"fine"}, found
+    of_the_app = {finding["check"] for finding in found if finding["saleor"] is None}
     assert of_the_app == {"key-file", "database", "migrations", "address", "worker", "installations"}
-    of_the_store = {each["check"] for each in found if each["saleor"] == around.saleor.api_url}
+    of_the_store = {finding["check"] for finding in found if finding["saleor"] == around.saleor.api_url}
     assert of_the_store == {
         "saleor", "signing-keys", "clock", "permissions", "webhooks", "extensions", "channels", "account",
         "events", "notifications", "look-ups",
@@ -61,7 +61,7 @@ async def test_a_database_that_is_away(around: DoctorEnvironment) -> None:
     assert "No server is listening at 127.0.0.1:9" in " ".join(told.out.split())
     assert "pass-word-of-mine" not in told.out + told.err
     found = json.loads((await Shell(around.environment)("doctor", "--json", APP_DATABASE_URL=away)).out)
-    assert {(each["check"], each["level"]) for each in found} == {
+    assert {(finding["check"], finding["level"]) for finding in found} == {
         ("key-file", "fine"), ("database", "error"), ("address", "warning"),
     }  # fmt: skip
 
@@ -202,7 +202,7 @@ async def test_an_address_that_a_saleor_elsewhere_cannot_use(around: DoctorEnvir
     )  # fmt: skip
     shell = Shell(around.environment)
     found = (await shell("doctor", "--json", "--saleor", "https://shop.example.com")).json
-    (fault,) = [each for each in found if each["check"] == "address"]
+    (fault,) = [finding for finding in found if finding["check"] == "address"]
     assert "is an address of this machine or a private network" in fault["what"]
     assert fault["to_do"] == "Set APP_BASE_URL to the public address."
     assert "error address" not in await around.faults("--saleor", installation.saleor_api_url)
@@ -211,14 +211,14 @@ async def test_an_address_that_a_saleor_elsewhere_cannot_use(around: DoctorEnvir
 @one_database
 async def test_an_address_without_tls(around: DoctorEnvironment) -> None:
     found = await around.findings(APP_BASE_URL="http://payments.example.com")
-    words = [each["what"] for each in found if each["check"] == "address"]
+    words = [finding["what"] for finding in found if finding["check"] == "address"]
     assert words[0].startswith("http://payments.example.com is not https")
 
 
 @one_database
 async def test_a_port_that_the_gateway_does_not_call(around: DoctorEnvironment) -> None:
     found = await around.findings(APP_BASE_URL="https://payments.example.com:9443")
-    (words,) = [each["what"] for each in found if "443 or 8443" in each["what"]]
+    (words,) = [finding["what"] for finding in found if "443 or 8443" in finding["what"]]
     assert words.startswith("the gateway cannot notify https://payments.example.com:9443/api/webhooks/gateway/")
 
 
@@ -297,7 +297,7 @@ async def test_an_installation_that_was_not_activated(around: DoctorEnvironment)
 @one_database
 async def test_another_id_than_the_app_was_installed_with(around: DoctorEnvironment) -> None:
     found = await around.findings(APP_ID="another.app")
-    (fault,) = [each for each in found if each["check"] == "saleor"]
+    (fault,) = [finding for finding in found if finding["check"] == "saleor"]
     assert fault["to_do"] == "Set APP_ID back to gateway.payments.app, or remove the app and install it again."
 
 

@@ -35,7 +35,7 @@ async def installation(around: DoctorEnvironment) -> OpenInstallation:
 async def webhooks(around: DoctorEnvironment, client: SaleorClient) -> Mapping[str, InstalledWebhook]:
     """Return what a Saleor has, by event."""
     found = (await fetch_app_in_saleor(client, await installation(around))).app.webhooks or ()
-    return {event: each for each in found for event in each.events}
+    return {event: webhook for webhook in found for event in webhook.events}
 
 
 async def change(around: DoctorEnvironment, client: SaleorClient, event: str, **changed: Any) -> None:
@@ -59,7 +59,11 @@ async def create(around: DoctorEnvironment, client: SaleorClient, address: str, 
 
 async def of(around: DoctorEnvironment, check: str) -> Sequence[tuple[str, str, str | None]]:
     """Return level, words and remedy of what is found of one subject."""
-    return [(each["level"], each["what"], each["to_do"]) for each in await around.findings() if each["check"] == check]
+    return [
+        (finding["level"], finding["what"], finding["to_do"])
+        for finding in await around.findings()
+        if finding["check"] == check
+    ]
 
 
 async def test_drift_is_found_mended_by_the_command_and_fine_again(
@@ -122,7 +126,7 @@ async def test_a_webhook_that_is_somebody_elses_is_told_and_no_fault(
 ) -> None:
     await create(around, client, "https://log.example.com/hook")
     assert await around.faults() == {}
-    assert [each[:2] for each in await of(around, "webhooks")] == [
+    assert [webhook[:2] for webhook in await of(around, "webhooks")] == [
         ("fine", "The webhooks match this release."),
         ("fine", "Somebody has given the app a webhook that leads to https://log.example.com/hook."),
     ]
@@ -155,8 +159,8 @@ async def test_an_app_that_has_moved(around: DoctorEnvironment) -> None:
     """Its own settings name another address than the one at which it was installed."""
     (port,) = around.stack.app.url.split(":")[2:]
     moved = f"http://localhost:{port}"
-    found = [each for each in await around.findings(APP_BASE_URL=moved) if each["level"] != "fine"]
-    assert [(each["level"], each["check"], each["what"]) for each in found] == [
+    found = [finding for finding in await around.findings(APP_BASE_URL=moved) if finding["level"] != "fine"]
+    assert [(finding["level"], finding["check"], finding["what"]) for finding in found] == [
         ("error", "webhooks", f"Webhooks lead to an address other than {moved}."),
         ("error", "extensions", f"The Dashboard opens the app at an address other than {moved}."),
     ]

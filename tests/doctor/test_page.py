@@ -48,7 +48,7 @@ class Staff:
         assert answer.status_code == 200, answer.text
         settings = self.around.stack.settings
         unseen = [str(settings.data_dir), settings.database, str(settings.key_file), *await self.around.secrets()]
-        assert not [each for each in unseen if each in answer.text]
+        assert not [text for text in unseen if text in answer.text]
         return answer.text
 
 
@@ -84,7 +84,7 @@ async def test_everything_is_fine(around: DoctorEnvironment, staff: Staff) -> No
     page = await staff.sees("GET")
     assert "Everything is fine." in page
     of_the_operator = {"key-file", "database", "migrations", "installations"}
-    said = [each for each in await around.findings() if each["check"] not in of_the_operator]
+    said = [finding for finding in await around.findings() if finding["check"] not in of_the_operator]
     assert page.count(">Fine</span>") == len(said)
     assert "Усе гаразд." in (await staff.ask("GET", language="uk")).text
 

@@ -101,7 +101,7 @@ async def test_a_database_that_is_lost_is_not_to_be_replaced_by_an_empty_one(
     around: DoctorEnvironment, tmp_path: Path
 ) -> None:
     lost = {"APP_DATABASE_URL": f"sqlite:///{tmp_path / 'lost.sqlite'}"}
-    (found,) = [each for each in await around.findings(**lost) if each["check"] == "database"]
+    (found,) = [finding for finding in await around.findings(**lost) if finding["check"] == "database"]
     assert found["to_do"].startswith("If the app has run before, put the database back from its backup")
 
 
@@ -109,10 +109,10 @@ async def test_a_database_that_is_lost_is_not_to_be_replaced_by_an_empty_one(
 async def test_an_app_at_another_port(around: DoctorEnvironment) -> None:
     """Its webhooks follow it with the command; what the Dashboard opens follows with a new installation."""
     moved = f"http://127.0.0.1:{int(around.stack.app.url.rpartition(':')[2]) + 1}"
-    wrong = [each for each in await around.findings(APP_BASE_URL=moved) if each["level"] == "error"]
-    assert {each["check"] for each in wrong} == {"address", "webhooks", "extensions"}
-    for each in wrong:
-        assert "correct APP_BASE_URL" in each["to_do"] or "have APP_BASE_URL corrected" in each["to_do"]
+    wrong = [finding for finding in await around.findings(APP_BASE_URL=moved) if finding["level"] == "error"]
+    assert {finding["check"] for finding in wrong} == {"address", "webhooks", "extensions"}
+    for finding in wrong:
+        assert "correct APP_BASE_URL" in finding["to_do"] or "have APP_BASE_URL corrected" in finding["to_do"]
     async with serve_app(around.application, int(moved.rpartition(":")[2])):
         (update,) = await follow(around, "webhooks", APP_BASE_URL=moved)
         assert update.startswith("saleor-gateway installations update")
@@ -123,7 +123,7 @@ async def test_an_app_at_another_port(around: DoctorEnvironment) -> None:
 async def test_a_token_that_saleor_no_longer_accepts(around: DoctorEnvironment) -> None:
     """Saleor lets nobody install an app that is installed: it has to be removed first."""
     await around.saleor.set_faults(refuse_token=True)
-    (found,) = [each for each in await around.findings() if each["level"] == "error"]
+    (found,) = [finding for finding in await around.findings() if finding["level"] == "error"]
     assert "if it is active, remove it and install it again" in found["to_do"]
     manifest = f"{around.stack.app.url}/api/manifest"
     assert (await around.saleor.install(manifest)).status == "FAILED"
@@ -246,10 +246,10 @@ async def test_a_disk_that_is_nearly_full(deployed: Settings, free: int, level: 
     await migrate(deployed.database)
     async with open_deployment(deployed) as deployment:
         found = await check_disk(deployment, free_bytes=lambda _: free)
-    assert [each.level for each in found] == ([] if level is None else [level])
-    for each in found:
-        assert str(each.what).endswith(f"{free // 1_000_000} MB are free.")
-        assert isinstance(each.remedy, LazyMessage)
+    assert [finding.level for finding in found] == ([] if level is None else [level])
+    for finding in found:
+        assert str(finding.what).endswith(f"{free // 1_000_000} MB are free.")
+        assert isinstance(finding.remedy, LazyMessage)
 
 
 async def test_the_disk_that_is_looked_at_is_that_of_the_database(deployed: Settings) -> None:

@@ -21,7 +21,7 @@ from tests.payments.shop import Shop
 
 
 async def levels(shop: Shop) -> dict[Subject, Level]:
-    return {each.subject: each.level for each in await check_lag(shop.services, shop.installation)}
+    return {finding.subject: finding.level for finding in await check_lag(shop.services, shop.installation)}
 
 
 async def test_what_nobody_works_at_is_a_warning_first_and_then_an_error(shop: Shop) -> None:
@@ -34,7 +34,7 @@ async def test_what_nobody_works_at_is_a_warning_first_and_then_an_error(shop: S
     assert (await levels(shop))[Subject.NOTIFICATIONS] is Level.WARNING
     shop.clock.forward(minutes=15)
     found = await levels(shop)
-    assert {found[each] for each in (Subject.EVENTS, Subject.NOTIFICATIONS, Subject.LOOK_UPS)} == {Level.ERROR}
+    assert {found[subject] for subject in (Subject.EVENTS, Subject.NOTIFICATIONS, Subject.LOOK_UPS)} == {Level.ERROR}
 
 
 @pytest.mark.fault("clock-differs")
@@ -82,6 +82,6 @@ async def test_a_check_that_comes_to_nothing_is_a_finding_as_well() -> None:
     made: list[None] = []
     checks = [Check(Subject.SALEOR, never), Check(Subject.WORKER, away), Check(Subject.CHANNELS, broken, "Shop")]
     found = await run_checks(checks, within=0.05, done=lambda: made.append(None))
-    assert [(each.subject, each.level) for each in found] == [(each.subject, Level.ERROR) for each in checks]
+    assert [(finding.subject, finding.level) for finding in found] == [(check.subject, Level.ERROR) for check in checks]
     assert len(made) == 3
     assert "a-secret" not in str(found)

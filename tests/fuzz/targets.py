@@ -33,7 +33,7 @@ from saleor_app_sdk_tests.recordings import JWKS
 CORPUS = Path(__file__).parent / "corpus"
 SECRET = "the secret of the account in the corpus"
 _OF_EVENTS = [each for name in events.__all__ if issubclass(each := getattr(events, name), events.Event)]
-_EVENTS = [each for each in _OF_EVENTS if not each.__subclasses__()]  # the others are what these have in common
+_EVENTS = [event for event in _OF_EVENTS if not event.__subclasses__()]  # the others are what these have in common
 _KEYS = Credentials("5a9db0c5-7d1f-4c2b-9b60-3b1f2a4c5d6e", "key", "secret", "endpoints", "https://gateway.example.com")
 _NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 _TICKET = RegisterTicket(report_id="report")
@@ -119,9 +119,9 @@ def _read_all_of(part: SaleorModel) -> None:
         if isinstance(getattr(type(part), name), property) and not name.startswith("_") and name not in _OF_PYDANTIC:
             getattr(part, name)
     for value in dict(part).values():
-        for each in value if isinstance(value, (list, tuple)) else (value,):
-            if isinstance(each, SaleorModel):
-                _read_all_of(each)
+        for item in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(item, SaleorModel):
+                _read_all_of(item)
 
 
 def _keys(text: bytes) -> None:
@@ -169,8 +169,8 @@ async def _never(_seconds: float) -> None:
 
 
 TARGETS = {
-    each.name: each
-    for each in (
+    target.name: target
+    for target in (
         Target("notification", _notification),
         Target("record", _record),
         Target("signature", _signature),

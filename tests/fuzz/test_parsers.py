@@ -7,7 +7,7 @@ from tests.fuzz.targets import TARGETS, Target
 
 pytestmark = pytest.mark.threat("hostile-text")
 
-targets = pytest.mark.parametrize("target", TARGETS.values(), ids=lambda each: each.name)
+targets = pytest.mark.parametrize("target", TARGETS.values(), ids=lambda target: target.name)
 
 
 @pytest.mark.threat("forged-notification", "forged-webhook")

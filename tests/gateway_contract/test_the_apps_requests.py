@@ -97,7 +97,7 @@ async def test_a_page_with_plain_products(harness: Harness) -> None:
 async def test_a_page_with_a_fiscal_receipt(harness: Harness) -> None:
     account = account_of(harness, products=ProductsForm.FISCAL, order_3ds_bypass="always")
     request = plan_hosted(begins(harness, "fiscal", flow="AUTHORIZATION"), account, ADDRESSES, SALEOR).request
-    assert sum((each.total for each in request.products or ()), Decimal()) == AMOUNT
+    assert sum((product.total for product in request.products or ()), Decimal()) == AMOUNT
     checkout = await harness.client.create_hosted(request, timeout=harness.timeout)
     assert isinstance(checkout, Checkout)
     await harness.hands.pay(request.order_id, checkout.checkout_url)

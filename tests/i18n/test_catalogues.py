@@ -44,7 +44,7 @@ def read(path: Path, language: str | None = None) -> Catalog:
 
 def places(catalogue: Catalog) -> dict[str, set[str]]:
     """Return in which files each message stands."""
-    return {str(each.id): {file for file, _ in each.locations} for each in catalogue if each.id}
+    return {str(message.id): {file for file, _ in message.locations} for message in catalogue if message.id}
 
 
 def test_the_messages_are_found_wherever_they_are_said(template: Catalog) -> None:
@@ -60,7 +60,7 @@ def test_the_messages_are_found_wherever_they_are_said(template: Catalog) -> Non
 def test_what_is_said_from_tables_is_marked_there(template: Catalog) -> None:
     codes = [*TABLE.values(), *(explain(status, None) for status in Status)]
     alerts = [text for words in ALERT_TEXTS.values() for text in (words.title, words.meaning, words.remedy)]
-    said = [each.value for each in (*Standing, *FailureReason, *Limitation, *Missing)]
+    said = [text_code.value for text_code in (*Standing, *FailureReason, *Limitation, *Missing)]
     said += (
         [text for code in codes for text in (english_status_message(code), code.reason)]
         + alerts
@@ -93,7 +93,7 @@ def test_what_stands_in_a_message_and_its_markup_are_kept(language: str) -> None
 @pytest.mark.parametrize("sum_", [Decimal("1708.5"), Money(Decimal("1708.5"), "UAH"), Decimal("1.7085E+3")], ids=repr)
 def test_a_sum_in_any_message_has_two_decimals(template: Catalog, sum_: Value) -> None:
     """Saleor and people write 1708.5 too; whatever the message, and wherever it was stored in between."""
-    messages = [str(each.id) for each in template if each.id and _PLACEHOLDER.search(str(each.id))]
+    messages = [str(message.id) for message in template if message.id and _PLACEHOLDER.search(str(message.id))]
     assert "%(sum)s cannot be refunded: %(why)s. Refund at most %(left)s." in messages
     for message in messages:
         names = set(re.findall(r"%\((\w+)\)s", message))

@@ -39,14 +39,17 @@ class Recorded:
     @property
     def at_rest(self) -> bool:
         """True when the app has nothing left to do by itself: open payments wait for a shopper with a link."""
-        open_ones = [each for each in self.operations if not each.state.final]
+        open_ones = [operation for operation in self.operations if not operation.state.final]
         payable = {s.create.id for s in self.aggregates if s.payment.checkout_url or s.payment.qr_url}
         return (
-            all(each.kind is Kind.CREATE and each.state is State.INIT and each.id in payable for each in open_ones)
+            all(
+                operation.kind is Kind.CREATE and operation.state is State.INIT and operation.id in payable
+                for operation in open_ones
+            )
             and all(
                 event.state is not EventState.WAITING for aggregate in self.aggregates for event in aggregate.events
             )
-            and all(each.processed_at is not None for each in self.notifications)
+            and all(notification.processed_at is not None for notification in self.notifications)
         )
 
 
@@ -86,10 +89,14 @@ async def assert_three_books_agree(stack: Stack) -> None:
 def _assert_agreement(aggregate: PaymentAggregate, theirs: Sequence[PaymentView], saleor: TransactionView) -> None:
     ours = balance(aggregate.payment.flow, aggregate.operations)
     told = saleor.amounts
-    paid = sum((each.amount for each in theirs if each.method == "purchase" and each.status == "success"), ZERO)
-    reserved = sum((each.amount for each in theirs if each.method == "auth" and each.status == "success"), ZERO)
+    paid = sum(
+        (payment.amount for payment in theirs if payment.method == "purchase" and payment.status == "success"), ZERO
+    )
+    reserved = sum(
+        (payment.amount for payment in theirs if payment.method == "auth" and payment.status == "success"), ZERO
+    )
     captured, refunded, voided = (_done(theirs, method) for method in ("capture", "refund", "void"))
-    assert sum(each.status == "success" for each in theirs) <= 1, "one payment was paid twice"
+    assert sum(payment.status == "success" for payment in theirs) <= 1, "one payment was paid twice"
     assert paid + captured == ours.charged == told.charged + told.refunded
     assert refunded == ours.refunded == told.refunded
     assert reserved == ours.authorized
@@ -99,8 +106,8 @@ def _assert_agreement(aggregate: PaymentAggregate, theirs: Sequence[PaymentView]
 
 
 def _done(payments: Sequence[PaymentView], method: str) -> Decimal:
-    done = [each for payment in payments for each in payment.operations if each.method == method]
-    return sum((each.amount for each in done if each.status == "success"), ZERO)
+    done = [operation for payment in payments for operation in payment.operations if operation.method == method]
+    return sum((operation.amount for operation in done if operation.status == "success"), ZERO)
 
 
 def _assert_reported_once(aggregate: PaymentAggregate, saleor: TransactionView) -> None:
@@ -115,7 +122,7 @@ def _assert_reported_once(aggregate: PaymentAggregate, saleor: TransactionView) 
     )
     assert all(times == 1 for times in outcomes.values()), outcomes
     ours = {
-        (each.type, each.psp_reference) for each in aggregate.events if each.type.endswith(("_SUCCESS", "_FAILURE"))
+        (event.type, event.psp_reference) for event in aggregate.events if event.type.endswith(("_SUCCESS", "_FAILURE"))
     }
     refused = {answer for answer in outcomes if answer not in ours}
     assert not refused, f"Saleor heard of {refused}, and we have not written it down"

@@ -68,7 +68,9 @@ async def assert_no_card_data_left(shop: Stack, number: str = GOOD, token: str |
     secrets += [Secret("token", token)] if token else []
     places = {**_files(shop), **await _rows(shop)}
     assert places["app.log"]
-    places["saleor"] = "\n".join(f"{each.body} {each.answer}" for each in await shop.saleor.deliveries()).encode()
+    places["saleor"] = "\n".join(
+        f"{delivery.body} {delivery.answer}" for delivery in await shop.saleor.deliveries()
+    ).encode()
     places["reports"] = str(await shop.saleor.reports()).encode()
     found = find_secrets(secrets, places)
     assert not found, found
@@ -80,7 +82,7 @@ def _files(shop: Stack) -> dict[str, bytes]:
     if is_sqlite(shop.settings.database):
         file = Path(make_url(shop.settings.database).database or "")
         files += file.parent.glob(f"{file.name}*")
-    return {each.name: each.read_bytes() for each in files}
+    return {file.name: file.read_bytes() for file in files}
 
 
 async def _rows(shop: Stack) -> dict[str, bytes]:

@@ -82,7 +82,7 @@ class Stack:
 
     async def attempts(self, event: str) -> int:
         """Return how often the app has tried to deliver such an event to Saleor."""
-        return sum(each.attempts for each in await self._events(col(SaleorEvent.type) == event))
+        return sum(row.attempts for row in await self._events(col(SaleorEvent.type) == event))
 
     async def _events(self, condition: ColumnElement[bool]) -> Sequence[SaleorEvent]:
         async with open_services(self.settings) as services, services.database.transaction() as session:

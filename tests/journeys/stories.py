@@ -18,7 +18,7 @@ BACK = {"returnUrl": f"{STOREFRONT}/back"}
 
 def order_of(transaction: TransactionView) -> str:
     """Return the gateway's order id of a transaction: the link to the payment's page at its events ends with it."""
-    links = (each.external_url for each in transaction.events if each.external_url)
+    links = (event.external_url for event in transaction.events if event.external_url)
     return urlsplit(next(links)).path.rpartition("/")[2]
 
 
@@ -89,8 +89,8 @@ async def assert_books_agree(shop: Stack, transaction_id: str) -> None:
 
 
 def _at_the_gateway(payment: PaymentView) -> tuple[Decimal, Decimal]:
-    done = [each for each in payment.operations if each.status == "success"]
-    refunded = sum((each.amount for each in done if each.method == "refund"), ZERO)
+    done = [operation for operation in payment.operations if operation.status == "success"]
+    refunded = sum((operation.amount for operation in done if operation.method == "refund"), ZERO)
     if payment.method == "purchase":
         return (payment.amount if payment.status == "success" else ZERO), refunded
-    return sum((each.amount for each in done if each.method == "capture"), ZERO), refunded
+    return sum((operation.amount for operation in done if operation.method == "capture"), ZERO), refunded

@@ -19,8 +19,8 @@ PART = Decimal("30.00")
 async def moved(shop: Stack) -> dict[str, list[tuple[str, str, str]]]:
     """Return what the gateway has done, by order."""
     return {
-        each.order_id: sorted((o.method, str(o.amount), o.status) for o in each.operations)
-        for each in await shop.gateway.payments()
+        payment.order_id: sorted((o.method, str(o.amount), o.status) for o in payment.operations)
+        for payment in await shop.gateway.payments()
     }
 
 
@@ -35,10 +35,11 @@ async def test_what_happened_since_is_found_and_nothing_is_booked_or_paid_twice(
     to_capture, to_void = await reserved(shop), await reserved(shop)
     _, to_pay = await begin(shop)
     known = [
-        each.id for each in (untouched, to_refund, to_refund_unheard, to_capture, to_void, to_pay.required_transaction)
+        transaction.id
+        for transaction in (untouched, to_refund, to_refund_unheard, to_capture, to_void, to_pay.required_transaction)
     ]
-    for each in known:
-        await wait_until_quiet(shop, each)
+    for transaction_id in known:
+        await wait_until_quiet(shop, transaction_id)
     put_back = back_up(shop.settings.database, tmp_path)
 
     for _ in range(2):
@@ -57,7 +58,10 @@ async def test_what_happened_since_is_found_and_nothing_is_booked_or_paid_twice(
     await shop.gateway.pay(order_id_of(to_pay))
     await wait_for_event(shop, to_pay.required_transaction.id, "CHARGE_SUCCESS")
     (_, begun_since), paid_since = await begin(shop), await paid(shop)
-    saleor = {each: (await wait_until_quiet(shop, each)).amounts for each in (*known, paid_since.id)}
+    saleor = {
+        transaction_id: (await wait_until_quiet(shop, transaction_id)).amounts
+        for transaction_id in (*known, paid_since.id)
+    }
     gateway = await moved(shop)
 
     await shop.app.stop()
@@ -67,9 +71,9 @@ async def test_what_happened_since_is_found_and_nothing_is_booked_or_paid_twice(
     (compared,) = await terminal.type("reconcile", "run", "--from", since, "--to", until)
     assert (compared["state"], compared["repaired"], compared["put_to_people"]) == ("done", 6, 1)
     await shop.app.start()
-    for each in known:
-        assert (await wait_until_quiet(shop, each)).amounts == saleor[each]
-        await assert_books_agree(shop, each)
+    for transaction_id in known:
+        assert (await wait_until_quiet(shop, transaction_id)).amounts == saleor[transaction_id]
+        await assert_books_agree(shop, transaction_id)
     assert await moved(shop) == gateway
 
     # What was begun since is not known: of what was paid a person is told, and Saleor's refund of it moves nothing.

@@ -23,11 +23,11 @@ async def test_beside_the_running_app(shop: Stack, terminal: Terminal) -> None:
     await shop.app.stop()
     await terminal.type("secrets", "reseal")  # what was written with the old key meanwhile
     checked = await terminal.type("secrets", "check")
-    assert [each["removable"] for each in checked["keys"]] == [False, True]
+    assert [key["removable"] for key in checked["keys"]] == [False, True]
     file.write_text(file.read_text().splitlines()[0])
     await shop.app.start()
     checked = await terminal.type("secrets", "check")
-    assert ([each["key"] for each in checked["keys"]], checked["missing_keys"]) == ([new], {})
-    for each in (before, during, await paid(shop)):
-        await wait_until_quiet(shop, each.id)
-        await assert_books_agree(shop, each.id)
+    assert ([key["key"] for key in checked["keys"]], checked["missing_keys"]) == ([new], {})
+    for transaction in (before, during, await paid(shop)):
+        await wait_until_quiet(shop, transaction.id)
+        await assert_books_agree(shop, transaction.id)

@@ -93,7 +93,7 @@ async def refund(market: Stack, sale: Sale, amount: str) -> None:
 async def at_the_gateway(market: Stack) -> dict[str, Decimal]:
     """Return what each sub-merchant has at the gateway; those that have nothing are left out."""
     found = await market.gateway.sub_merchants()
-    return {str(who): each.balance for who, each in found.items() if each.balance}
+    return {str(who): sub_merchant.balance for who, sub_merchant in found.items() if sub_merchant.balance}
 
 
 async def in_our_books(market: Stack) -> dict[str, Decimal]:

@@ -303,7 +303,7 @@ async def test_the_address_of_the_page_gets_lost_and_the_shopper_tries_again_at_
     await paid_order(shop, checkout_id)
     await shop.saleor.refund(transaction.id)
     await wait_for_event(shop, transaction.id, "REFUND_SUCCESS")
-    assert [each.method for each in (await shop.gateway.payment(opened)).operations] == ["refund"]
+    assert [operation.method for operation in (await shop.gateway.payment(opened)).operations] == ["refund"]
     await assert_books_agree(shop, session.required_transaction.id)
     await assert_books_agree(shop, again.required_transaction.id)
 
@@ -321,7 +321,7 @@ async def test_the_page_appears_at_the_gateway_only_after_it_was_looked_for(shop
 
     await eventually(closed)
     await wait_for_event(shop, session.required_transaction.id, "CHARGE_FAILURE")
-    assert [each.status_code for each in await shop.gateway.payments()] == ["6007"]
+    assert [payment.status_code for payment in await shop.gateway.payments()] == ["6007"]
 
 
 @pytest.mark.long
@@ -330,7 +330,9 @@ async def test_a_new_attempt_closes_the_page_of_the_older_one(shop: Stack) -> No
     _, again = await begin(shop, checkout_id=checkout_id)
     older = await wait_for_event(shop, session.required_transaction.id, "CHARGE_FAILURE")
     assert "newer payment attempt" in older.event("CHARGE_FAILURE").message
-    assert [each.order_id for each in await shop.gateway.payments() if each.status == "init"] == [order_id_of(again)]
+    assert [payment.order_id for payment in await shop.gateway.payments() if payment.status == "init"] == [
+        order_id_of(again)
+    ]
     await shop.gateway.pay(order_id_of(again))
     await wait_for_event(shop, again.required_transaction.id, "CHARGE_SUCCESS")
     await paid_order(shop, checkout_id)
@@ -361,13 +363,13 @@ async def test_both_the_older_page_and_the_newer_are_paid_before_either_could_be
     await shop.gateway.fault(FaultRule(http_method="POST", path="*/cancel", effect="status", status=503, times=100))
     _, again = await begin(shop, checkout_id=checkout_id)
     both = [session, again]
-    for each in both:
-        await shop.gateway.pay(order_id_of(each))
-    for each, other in zip(both, reversed(both), strict=True):
-        assert (await wait_for_event(shop, each.required_transaction.id, "CHARGE_SUCCESS")).amounts.charged == TOTAL
+    for page in both:
+        await shop.gateway.pay(order_id_of(page))
+    for one, other in zip(both, reversed(both), strict=True):
+        assert (await wait_for_event(shop, one.required_transaction.id, "CHARGE_SUCCESS")).amounts.charged == TOTAL
 
-        async def staff_know(each: SessionView = each, other: SessionView = other) -> bool:
-            events = (await shop.saleor.transaction(each.required_transaction.id)).events
+        async def staff_know(one: SessionView = one, other: SessionView = other) -> bool:
+            events = (await shop.saleor.transaction(one.required_transaction.id)).events
             return any("Paid twice" in event.message and order_id_of(other) in event.message for event in events)
 
         await eventually(staff_know)
@@ -396,7 +398,9 @@ async def test_a_forged_notification_changes_nothing(shop: Stack) -> None:
     order_id = order_id_of(session)
     delivery = await shop.gateway.fire_webhook(order_id, changes={"status": "success"}, secret="somebody else's")
     await shop.gateway.wait_for_webhooks()
-    tried = [each for each in await shop.gateway.webhooks(order_id) if each.delivery_id == delivery.delivery_id]
+    tried = [
+        webhook for webhook in await shop.gateway.webhooks(order_id) if webhook.delivery_id == delivery.delivery_id
+    ]
     assert tried
     transaction = await wait_until_quiet(shop, session.required_transaction.id)
     assert "CHARGE_SUCCESS" not in transaction.event_types()

@@ -27,8 +27,8 @@ REFUND = Decimal("30.00")
 async def test_a_comparison_that_is_killed_is_ended_by_the_worker(shop: Stack, terminal: Terminal, where: str) -> None:
     since = f"{datetime.now(UTC):%Y-%m-%d}"  # it may be midnight before all is paid
     transactions = [await paid(shop) for _ in range(2)]
-    for each in transactions:  # behind the shop's back, and no notification tells of it
-        await shop.gateway.portal(order_of(each), "refund", REFUND, silent=True)
+    for paid_before in transactions:  # behind the shop's back, and no notification tells of it
+        await shop.gateway.portal(order_of(paid_before), "refund", REFUND, silent=True)
     before = len(await shop.gateway.calls())
     await shop.gateway.fault(FaultRule(path=where, moment="before", effect="latency", seconds=600))
     command = terminal.begin("reconcile", "run", "--from", since, "--to", f"{datetime.now(UTC):%Y-%m-%d}")
@@ -45,11 +45,11 @@ async def test_a_comparison_that_is_killed_is_ended_by_the_worker(shop: Stack, t
         command.kill()
         await asyncio.to_thread(command.wait)
     await shop.gateway.clear_rules()  # whoever looks up beside it, and whoever goes on, is not slow
-    for each in transactions:
-        transaction = await wait_for_event(shop, each.id, "REFUND_SUCCESS")
+    for paid_before in transactions:
+        transaction = await wait_for_event(shop, paid_before.id, "REFUND_SUCCESS")
         assert transaction.amounts.refunded == REFUND
         assert transaction.event_types().count("REFUND_SUCCESS") == 1
-        await assert_books_agree(shop, each.id)
+        await assert_books_agree(shop, paid_before.id)
 
 
 @pytest.mark.long

@@ -26,7 +26,7 @@ async def done(shop: Stack, order_id: str, how_many: int = 1) -> None:
 
     async def all_done() -> bool:
         grants = (await shop.saleor.order(order_id)).granted_refunds
-        return [each.status for each in grants] == ["SUCCESS"] * how_many
+        return [grant.status for grant in grants] == ["SUCCESS"] * how_many
 
     await eventually(all_done)
 
@@ -48,7 +48,7 @@ async def test_two_at_the_same_moment(shop: Stack) -> None:
     transaction = await paid(shop)
     order_id, one = await grant(shop, transaction, "75.00")
     _, other = await grant(shop, transaction, "75.00")
-    asked = [RequestedAction(transaction_id=transaction.id, granted_refund_id=each) for each in (one, other)]
+    asked = [RequestedAction(transaction_id=transaction.id, granted_refund_id=grant) for grant in (one, other)]
     await shop.saleor.request_actions(*asked)
     await done(shop, order_id, 2)
     transaction = await shop.saleor.transaction(transaction.id)

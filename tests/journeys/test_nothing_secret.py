@@ -470,10 +470,10 @@ async def _account_id(shop: Stack) -> str:
 async def secrets_of(run: Run) -> list[Secret | SecurityCode]:
     """Return everything of this run that nobody may find."""
     settings = run.stack.settings
-    tokens = [each.token for each in await run.stack.saleor.apps()]
-    card_tokens = {each.cc_token for each in await run.stack.gateway.payments() if each.cc_token}
+    tokens = [app.token for app in await run.stack.saleor.apps()]
+    card_tokens = {payment.cc_token for payment in await run.stack.gateway.payments() if payment.cc_token}
     async with open_services(settings) as services:
-        books = [services.card_keys.for_store(each.id) for each in await services.installations.all()]
+        books = [services.card_keys.for_store(installation.id) for installation in await services.installations.all()]
         private = [json.loads(book.private_jwk(key)) for book in books for key in await book.all()]
     assert tokens
     assert private
@@ -491,9 +491,9 @@ async def secrets_of(run: Run) -> list[Secret | SecurityCode]:
         ),
         WRONG,
         MADE_UP,
-        *(Secret("what the Dashboard hands to staff", each) for each in run.of_staff),
+        *(Secret("what the Dashboard hands to staff", page_text) for page_text in run.of_staff),
         BY_APPLE,
-        *(Secret("the gateway's token for a wallet's", each) for each in set(run.tokens)),
+        *(Secret("the gateway's token for a wallet's", token) for token in set(run.tokens)),
         TOKEN,
         TYPED,
         PAID_WITH,

@@ -37,25 +37,25 @@ async def test_a_refund_has_one_id_from_saleors_request_to_the_report_of_its_out
         assert installation is not None
         payment = await services.payments.find(ByTransaction(installation.id, transaction.id))
     assert payment is not None
-    (refund,) = [each for each in payment.operations if each.kind is Kind.REFUND]
+    (refund,) = [operation for operation in payment.operations if operation.kind is Kind.REFUND]
     assert refund.trace_id
-    assert {each.trace_id for each in payment.events if each.type == "REFUND_SUCCESS"} == {refund.trace_id}
-    steps = {each.what for each in timeline(payment, []) if each.trace_id == refund.trace_id}
+    assert {event.trace_id for event in payment.events if event.type == "REFUND_SUCCESS"} == {refund.trace_id}
+    steps = {entry.what for entry in timeline(payment, []) if entry.trace_id == refund.trace_id}
     assert steps >= {"requested", "asked", "reported"}, "staff read it out to whoever has the logs"
 
     async def story() -> list[dict[str, Any]] | None:
-        of_it = [each for each in lines(shop) if each.get("trace_id") == refund.trace_id]
-        done = {each["event"] for each in of_it} >= {"notification processed", "event told"}
+        of_it = [line for line in lines(shop) if line.get("trace_id") == refund.trace_id]
+        done = {line["event"] for line in of_it} >= {"notification processed", "event told"}
         return of_it if done else None
 
     story_of_it = await eventually(story)
-    said = [each["event"] for each in story_of_it]
+    said = [line["event"] for line in story_of_it]
     assert {"gateway asked", "webhook answered", "notification processed", "event told", "Saleor asked"} <= set(said)
-    (webhook,) = [each for each in story_of_it if each["event"] == "webhook answered"]
+    (webhook,) = [line for line in story_of_it if line["event"] == "webhook answered"]
     assert (webhook["webhook"], webhook["outcome"]) == ("transaction_refund_requested", "answered")
     assert webhook["saleor"] == shop.saleor.api_url
-    asked = [each for each in story_of_it if each["event"] == "gateway asked"]
-    assert ("POST /refund", "2xx") in {(each["endpoint"], each["outcome"]) for each in asked}
+    asked = [line for line in story_of_it if line["event"] == "gateway asked"]
+    assert ("POST /refund", "2xx") in {(line["endpoint"], line["outcome"]) for line in asked}
     assert refund.trace_id != payment.create.trace_id, "another request, another trace"
-    paid = [each["event"] for each in lines(shop) if each.get("trace_id") == payment.create.trace_id]
+    paid = [line["event"] for line in lines(shop) if line.get("trace_id") == payment.create.trace_id]
     assert {"webhook answered", "gateway asked", "notification processed", "event told"} <= set(paid)

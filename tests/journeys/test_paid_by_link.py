@@ -58,4 +58,4 @@ async def test_from_the_order_to_the_phone_and_back(browser: Browser, shop: Stac
     await expect(staff).to_have_url(re.compile(f"/payments/{order_id_of(transaction_id, shop.saleor.api_url)}$"))
     await assert_books_agree(shop, transaction_id)
     assert (await shop.saleor.order(order.id)).charge_status == "FULL"
-    assert [each for each in complaints if not each.startswith("An iframe which has both")] == []
+    assert [complaint for complaint in complaints if not complaint.startswith("An iframe which has both")] == []

@@ -111,7 +111,7 @@ async def paid_out(shop: Stack) -> None:
 
 async def made(shop: Stack) -> list[PaymentView]:
     """Return the payouts that the gateway has."""
-    return [each for each in await shop.gateway.payments() if each.method == "credit"]
+    return [payment for payment in await shop.gateway.payments() if payment.method == "credit"]
 
 
 @pytest.mark.law(4)
@@ -134,7 +134,7 @@ async def test_the_answer_is_lost_and_the_app_finds_out(shop: Stack, moment: Any
     else:
         assert first == "not known yet"
         assert await made(shop) == []
-    calls = [each for each in await shop.gateway.calls() if each.path == "/api/v1/payment"]
+    calls = [call for call in await shop.gateway.calls() if call.path == "/api/v1/payment"]
     assert len(calls) == 1
     await assert_no_card_data_left(shop)
 
@@ -166,7 +166,7 @@ async def test_the_app_is_down_when_the_outcome_comes_and_finds_out_when_it_is_b
     await shop.gateway.hold_webhooks()
     await shop.app.start()
     await paid_out(shop)
-    calls = [each for each in await shop.gateway.calls() if each.path == "/api/v1/payment"]
+    calls = [call for call in await shop.gateway.calls() if call.path == "/api/v1/payment"]
     assert len(calls) == 1
 
 

@@ -76,8 +76,8 @@ async def test_in_the_middle_of_payments(shop: Stack, server: Program) -> None:
         await asyncio.to_thread(server.start)
 
     async def some_failed() -> bool:
-        return not all(_has_page(each) for each in answers)
+        return not all(_has_page(answer) for answer in answers)
 
     await asyncio.gather(restart(), *(pay(number) for number in range(SHOPPERS)))
-    assert all(each.event is not None and each.event.type in RIGHT for each in answers), answers
+    assert all(answer.event is not None and answer.event.type in RIGHT for answer in answers), answers
     await assert_three_books_agree(shop)

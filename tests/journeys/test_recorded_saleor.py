@@ -119,11 +119,11 @@ async def test_every_recorded_webhook_gets_an_answer_that_saleor_accepts(
 
 
 @pytest.mark.threat("forged-webhook")
-@pytest.mark.parametrize("event", sorted({each.event for each in RECORDED}))
+@pytest.mark.parametrize("event", sorted({recording.event for recording in RECORDED}))
 async def test_one_flipped_bit_is_refused_and_leaves_no_trace(
     event: str, database_url: str, tmp_path: Path, clock: Clock
 ) -> None:
-    recorded = next(each for each in RECORDED if each.event == event and each.body)
+    recorded = next(recording for recording in RECORDED if recording.event == event and recording.body)
     moment = issued_at(recorded)
     assert moment is not None
     clock.now = moment

@@ -67,7 +67,7 @@ class Proxy:
     async def watch(self) -> None:
         """Ask who is ready, for ever."""
         while True:
-            self.ready = [each for each in self.upstreams if await self._is_ready(each)]
+            self.ready = [upstream for upstream in self.upstreams if await self._is_ready(upstream)]
             await asyncio.sleep(_BETWEEN_CHECKS)
 
     async def _is_ready(self, upstream: str) -> bool:
@@ -124,7 +124,7 @@ async def open_behind_a_proxy(
             await other.start()
             ending.push_async_callback(other.stop)
             processes.append(other)
-        proxy.upstreams = [each.url for each in processes[:2]]
+        proxy.upstreams = [process.url for process in processes[:2]]
 
         async def both_are_ready() -> bool:
             return len(proxy.ready) == 2
@@ -209,8 +209,8 @@ async def test_each_process_is_started_anew_while_people_pay(
     behind_a_proxy: tuple[Stack, Proxy, list[ServerProcess]],
 ) -> None:
     async with people_paying(*behind_a_proxy) as one_more_each:
-        for each in behind_a_proxy[2]:
-            await replaced(each)
+        for process in behind_a_proxy[2]:
+            await replaced(process)
             await one_more_each()  # it takes its part again before the next one goes
 
 
@@ -230,8 +230,8 @@ async def test_the_next_version_takes_over_while_people_pay(
         migrating = await asyncio.create_subprocess_exec(*command, env=shop.app.environment)
         assert await migrating.wait() == 0
         await one_more_each()
-        for each in processes:
-            await replaced(each, next_version)
+        for process in processes:
+            await replaced(process, next_version)
             await one_more_each()
     written: Any = select(column(BEGUN_BY)).select_from(table("payment"))
     async with open_services(shop.settings) as services, services.database.transaction() as session:
@@ -282,4 +282,4 @@ async def people_paying(
         over.set()
     await assert_three_books_agree(shop)
     assert proxy.statuses <= {200, 302, 303}, proxy.statuses
-    assert all("Traceback" not in each.log.read_text() for each in processes)
+    assert all("Traceback" not in process.log.read_text() for process in processes)

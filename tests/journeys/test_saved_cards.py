@@ -113,7 +113,7 @@ async def test_a_customer_keeps_a_card_sees_it_pays_with_it_and_deletes_it(shop:
     assert (await shop.saleor.delete_method(OLENA, card.id)).result == "SUCCESSFULLY_DELETED"
     assert await shop.saleor.stored_methods(OLENA) == []
     again = await shop.saleor.delete_method(OLENA, card.id)
-    assert (again.result, [each.message for each in again.errors]) == (
+    assert (again.result, [error.message for error in again.errors]) == (
         "FAILED_TO_DELETE",
         ["There is no such saved card."],
     )
@@ -190,7 +190,7 @@ async def test_saleor_deletes_a_customer_and_no_card_of_theirs_is_left(
     await shop.saleor.wait_for_background()
     await shop.saleor.clear_faults()
     event = "account_deleted" if themselves else "customer_deleted"
-    assert [each.status for each in await shop.saleor.deliveries(event)] == [200, 200]
+    assert [delivery.status for delivery in await shop.saleor.deliveries(event)] == [200, 200]
 
     await shop.gateway.pay(order_id_of(session), card="4242424242424242", challenge="pass")
     paid = await wait_for_event(shop, session.required_transaction.id, "CHARGE_SUCCESS")
@@ -206,7 +206,7 @@ async def test_nothing_of_customers_is_asked_for_unless_the_operator_wants_it(sh
         headers = {"Saleor-Schema-Version": "3.23"}
         manifest = (await http.get(f"{shop.app.url}/api/manifest", headers=headers)).json()
         assert manifest["permissions"] == ["HANDLE_PAYMENTS"]
-        told = {name for each in manifest["webhooks"] for name in each.get("asyncEvents", [])}
+        told = {name for webhook in manifest["webhooks"] for name in webhook.get("asyncEvents", [])}
         assert told == {"APP_DELETED", "APP_STATUS_CHANGED"}, "of itself alone"
         nobody = await http.post(f"{shop.app.url}/api/webhooks/customer-deleted", content=b"{}")
         assert nobody.status_code == 404

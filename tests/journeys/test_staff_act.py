@@ -132,7 +132,7 @@ async def test_the_app_is_killed_in_the_middle_of_a_refund(shop: Stack) -> None:
 
     async def at_the_gateway() -> bool:
         payment = await shop.gateway.payment(order_of(transaction))
-        return any(each.method == "refund" for each in payment.operations)
+        return any(operation.method == "refund" for operation in payment.operations)
 
     await eventually(at_the_gateway)
     shop.app.kill()
@@ -163,7 +163,7 @@ async def test_staff_refund_in_the_app_while_saleor_asks_for_the_same(shop: Stac
     await shop.gateway.hold_webhooks()
 
     async def begun() -> bool:
-        return any(each.method == "refund" for each in (await shop.gateway.payment(order_id)).operations)
+        return any(operation.method == "refund" for operation in (await shop.gateway.payment(order_id)).operations)
 
     async with open_services(shop.settings) as services:
         await shop.saleor.refund(transaction.id, Decimal("100.00"))
@@ -182,7 +182,9 @@ async def test_staff_refund_in_the_app_while_saleor_asks_for_the_same(shop: Stac
     assert transaction.amounts.refunded == Decimal("200.00")
     assert transaction.amounts.refund_pending == ZERO
     assert transaction.actions == ["REFUND"]
-    told_of = [each.message for each in transaction.events if each.message.startswith("Requested by staff in the app")]
+    told_of = [
+        event.message for event in transaction.events if event.message.startswith("Requested by staff in the app")
+    ]
     assert len(told_of) == 1
     await assert_books_agree(shop, transaction.id)
 

@@ -60,7 +60,11 @@ class Till:
 
     async def transactions(self) -> list[TransactionView]:
         """Return Saleor's transactions of this checkout."""
-        return [each for each in await self.shop.saleor.transactions() if each.checkout_id == self.checkout_id]
+        return [
+            transaction
+            for transaction in await self.shop.saleor.transactions()
+            if transaction.checkout_id == self.checkout_id
+        ]
 
     async def has_paid(self, transaction_id: str) -> None:
         """The order is paid, both books agree, and the browser had nothing to complain of."""
@@ -117,7 +121,7 @@ async def test_a_phone_pays_and_the_page_notices(till: Till) -> None:
     await of_the_app.close()
     await till.shop.gateway.pay(order_id)
     await expect(message(till.page)).to_contain_text("Payment received")
-    assert [each["transactionId"] for each in await events_of(till.page, "paid")] == [transaction.id]
+    assert [paid_event["transactionId"] for paid_event in await events_of(till.page, "paid")] == [transaction.id]
     await till.has_paid(transaction.id)
 
 
@@ -137,7 +141,7 @@ async def test_a_decline_is_told_with_its_reason_and_the_next_try_is_another_tra
     await till.page.get_by_role("button", name=re.compile("^Сплатити")).click()
     await till.page.wait_for_url(re.compile("transactionId="))
     await expect(message(till.page)).to_contain_text("Оплату отримано")
-    [second] = [each for each in await till.transactions() if each.id != first.id]
+    [second] = [transaction for transaction in await till.transactions() if transaction.id != first.id]
     await till.has_paid(second.id)
 
 
@@ -254,10 +258,12 @@ class TestCards:
         await button(till.page, "Try again").click()
 
         async def charged() -> bool:
-            return any(each.amounts.charged == TOTAL for each in await till.transactions())
+            return any(transaction.amounts.charged == TOTAL for transaction in await till.transactions())
 
         await eventually(charged)
-        [transaction] = [each for each in await till.transactions() if each.amounts.charged == TOTAL]
+        [transaction] = [
+            transaction for transaction in await till.transactions() if transaction.amounts.charged == TOTAL
+        ]
         # It is the same transaction, because the amount is asked for by name, so Saleor tells how it ended.
         await expect(message(till.page)).to_contain_text("Payment received")
         assert await events_of(till.page, "paid") == [{"transactionId": transaction.id, "confirmed": True}]
@@ -292,7 +298,7 @@ async def test_the_demos_shop_sells_with_it(shop: Stack, browser: Browser) -> No
 @pytest.mark.long
 @ONE
 async def test_the_documented_page_pays_and_makes_the_order(shop: Stack, browser: Browser) -> None:
-    [block] = [each for each in blocks("html", among=[STOREFRONT]) if each.role == "page"]
+    [block] = [block for block in blocks("html", among=[STOREFRONT]) if block.role == "page"]
     html = block.code.replace("http://127.0.0.1:8000/graphql/", shop.saleor.api_url)
     html = html.replace("http://127.0.0.1:8100", shop.app.url)
     assert (shop.saleor.api_url in html, f"{shop.app.url}/static/{KIT}" in html) == (True, True)

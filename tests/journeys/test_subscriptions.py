@@ -91,7 +91,7 @@ async def test_staff_give_one_charge_back_and_the_answer_gets_lost(shop: Stack, 
     async with open_services(shop.settings) as services:
         found = await services.payments.find(ByOrder(order_id))
         assert found is not None
-        [second] = [each for each in found.operations if each.kind is Kind.RECURRING]
+        [second] = [operation for operation in found.operations if operation.kind is Kind.RECURRING]
         asked = StaffRequest(Kind.REFUND, by="olena", key="k", amount=Decimal("100.00"), charge_id=second.operation_id)
         for _ in range(2):
             await request_action(services, order_id, asked)
@@ -114,4 +114,4 @@ async def test_after_it_is_cancelled_nothing_more_is_charged(shop: Stack) -> Non
     await a_month_later(shop)
     now = await wait_until_quiet(shop, transaction.id)
     assert now.amounts.charged == TOTAL
-    assert any("olena" in (each.message or "") for each in now.events)
+    assert any("olena" in (event.message or "") for event in now.events)

@@ -93,9 +93,9 @@ async def test_a_refund_that_the_gateway_tells_of_while_the_app_is_removed(aroun
     assert await around.faults() == {}
 
     # Nor does anybody forget the new token by what Saleor said of the old one.
-    for each in await around.saleor.deliveries("app_deleted"):
+    for delivery in await around.saleor.deliveries("app_deleted"):
         async with httpx2.AsyncClient(trust_env=False) as http:
-            again = await http.post(each.url, headers=dict(each.headers), content=each.body.encode())
+            again = await http.post(delivery.url, headers=dict(delivery.headers), content=delivery.body.encode())
         assert again.status_code == 403
     assert (await installation(around)).token == known.token
     assert len(await around.saleor.deliveries("app_deleted")) == (1 if tells else 0)

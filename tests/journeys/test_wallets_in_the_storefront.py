@@ -41,7 +41,7 @@ async def test_apples_sheet_opens_and_strangers_get_no_session(shop: Stack) -> N
     assert offer.data["applePay"]["merchantSession"]["merchantSessionIdentifier"]
     evil = {"applePay": {"validationUrl": "https://evil.example/paymentservices/startSession"}}
     refused = await shop.saleor.gateway_initialize(checkout.id, data=evil)
-    assert [each["code"] for each in refused.data["errors"]] == ["INVALID_DATA"]
+    assert [error["code"] for error in refused.data["errors"]] == ["INVALID_DATA"]
     assert "applePay" not in refused.data
 
 
@@ -170,7 +170,7 @@ async def test_the_app_is_killed_on_the_way(shop: Stack, path: str) -> None:
 
     async def at_the_gateway() -> bool:
         if path == EXCHANGE:
-            return any(each.path == path for each in await shop.gateway.calls())
+            return any(call.path == path for call in await shop.gateway.calls())
         return bool(await shop.gateway.payments())  # a call is on record before all of it has come
 
     await eventually(at_the_gateway)

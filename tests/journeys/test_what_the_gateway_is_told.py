@@ -26,9 +26,9 @@ WORTH = {"Juice (1 l)": Decimal("120.00"), "Cake": Decimal("100.00"), "Дост�
 
 def worth(products: list[dict[str, Any]]) -> dict[str, Decimal]:
     said: dict[str, Decimal] = {}
-    for each in products:
-        said[each["name"]] = said.get(each["name"], Decimal()) + Decimal(str(each["amount"])) * Decimal(
-            str(each["qty"])
+    for product in products:
+        said[product["name"]] = said.get(product["name"], Decimal()) + Decimal(str(product["amount"])) * Decimal(
+            str(product["qty"])
         )
     return said
 
@@ -53,7 +53,7 @@ async def test_an_order_is_described_when_it_is_paid_and_when_a_part_is_refunded
     assert payment.attributes == POINT | {f"saleor_{name}": value for name, value in references.items()}
     assert json.loads(payment.payload or "").items() >= references.items()
     assert worth(payment.products) == WORTH
-    assert {Decimal(each["taxes"]["prc"]) for each in payment.products} == {20, 7, 0}
+    assert {Decimal(product["taxes"]["prc"]) for product in payment.products} == {20, 7, 0}
     assert {product["fiscalReceiptDelivery"] for product in payment.products} == {"sms"}
 
     order = (await shop.saleor.complete(basket.id)).order

@@ -68,15 +68,17 @@ async def pay(
 async def assert_no_wallet_data_left(shop: Stack) -> None:
     """Check that log, database and Saleor contain neither the wallets' payloads nor the gateway's tokens of them."""
     secrets: list[Any] = [Secret("Apple's", SEALED_BY_APPLE), Secret("Google's", SEALED_BY_GOOGLE)]
-    tokens = {each.cc_token for each in await shop.gateway.payments() if each.cc_token}
+    tokens = {payment.cc_token for payment in await shop.gateway.payments() if payment.cc_token}
     assert all(token.startswith("rcr:") for token in tokens)
     secrets += [Secret("the gateway's token", token) for token in tokens]
     places = {"app.log": shop.app.log.read_bytes(), **await _rows(shop)}
     if is_sqlite(shop.settings.database):  # the files as they are, with what was deleted from them
         file = Path(make_url(shop.settings.database).database or "")
-        places |= {each.name: each.read_bytes() for each in file.parent.glob(f"{file.name}*")}
+        places |= {path.name: path.read_bytes() for path in file.parent.glob(f"{file.name}*")}
     assert places["app.log"]
-    places["saleor"] = "\n".join(f"{each.body} {each.answer}" for each in await shop.saleor.deliveries()).encode()
+    places["saleor"] = "\n".join(
+        f"{delivery.body} {delivery.answer}" for delivery in await shop.saleor.deliveries()
+    ).encode()
     places["reports"] = str(await shop.saleor.reports()).encode()
     found = find_secrets(secrets, places)
     assert not found, found

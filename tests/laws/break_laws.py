@@ -57,24 +57,24 @@ def main(numbers: list[int]) -> int:
     """Break the laws with these numbers, or all; show what came of it and return the exit status."""
     console, wrong = Console(), 0
     table = Table("Law", "What was broken", Column("What turned red", overflow="fold"), "Seconds")
-    chosen = [each for each in BREAKS if not numbers or each.law in numbers]
-    laws = {each.law for each in chosen}
+    chosen = [broken for broken in BREAKS if not numbers or broken.law in numbers]
+    laws = {broken.law for broken in chosen}
     already = failed_tests((test for test in LAWS_OF_MONEY.mark.tests() if laws & test.claims), REPOSITORY)
     if already:
         console.print(f"[red]Red before anything is broken:[/] {', '.join(already)}")
         return 1
-    for number, each in enumerate(chosen, 1):
-        console.print(f"{number} of {len(chosen)}: {each.what}", style="dim")
+    for number, broken in enumerate(chosen, 1):
+        console.print(f"{number} of {len(chosen)}: {broken.what}", style="dim")
         began = time.monotonic()
         try:
-            red = tests_that_notice(each)
+            red = tests_that_notice(broken)
         except (LookupError, RuntimeError) as error:
             red, words = [], str(error)
         else:
             words = "\n".join(red) or "nothing: this law could be broken without anybody noticing"
         wrong += not red
         style = None if red else "red"
-        table.add_row(str(each.law), each.what, words, f"{time.monotonic() - began:.0f}", style=style)
+        table.add_row(str(broken.law), broken.what, words, f"{time.monotonic() - began:.0f}", style=style)
     console.print(table)
     return 1 if wrong else 0
 

@@ -44,7 +44,7 @@ def test_each_claim_has_one_link_and_a_test(page: MarkedPage) -> None:
 @pytest.mark.parametrize(
     ("page", "parts"),
     [(SECURITY, ["How it is met"]), (RELIABILITY, ["What happens", "Result"])],
-    ids=lambda each: getattr(each, "name", None),
+    ids=lambda page: getattr(page, "name", None),
 )
 def test_each_threat_and_fault_says_what_one_wants_to_know(page: MarkedPage, parts: list[str]) -> None:
     without = [

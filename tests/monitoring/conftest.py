@@ -33,14 +33,14 @@ class Metrics:
         answer = await self.http.get(f"{self.url}/metrics", headers={"Accept": OPEN_METRICS})
         assert answer.headers["content-type"].startswith("application/openmetrics-text")
         read: Iterable[Metric] = text_string_to_metric_families(answer.text)  # type: ignore[no-untyped-call] # the library does not say
-        return {each.name: each for each in read}
+        return {metric.name: metric for metric in read}
 
     async def value(self, sample: str, **labels: str) -> float:
         """Return one sample; 0 for one that is not there yet."""
         for family in (await self.families()).values():
-            for each in family.samples:
-                if each.name == sample and labels.items() <= each.labels.items():
-                    return float(each.value)
+            for shown in family.samples:
+                if shown.name == sample and labels.items() <= shown.labels.items():
+                    return float(shown.value)
         return 0.0
 
 

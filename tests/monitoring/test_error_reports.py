@@ -80,8 +80,8 @@ async def test_an_error_is_told_with_its_lines_and_trace_and_nothing_that_it_say
     assert broken["tags"] == {"trace_id": TRACE, "logger": "app.worker.consumer", "queue": "events"}
     (exception,) = broken["exception"]["values"]
     assert (exception["type"], exception["value"]) == ("LookupError", "")
-    assert [each["function"] for each in exception["stacktrace"]["frames"]][-1] == "break_down"
-    assert all("vars" not in each for each in exception["stacktrace"]["frames"])
+    assert [frame["function"] for frame in exception["stacktrace"]["frames"]][-1] == "break_down"
+    assert all("vars" not in frame for frame in exception["stacktrace"]["frames"])
     assert (broken["release"], broken["environment"]) == ("saleor-gateway@1.2.3", "live")
     assert other["logentry"]["formatted"] == "it broke for (redacted)"
     assert SHOPPER not in "".join(sentry.told)

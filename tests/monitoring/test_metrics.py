@@ -34,8 +34,8 @@ async def test_a_payment_is_counted_where_it_is_committed(watched: Metrics, shop
     assert await watched.value(ENDED, kind="create", state="success") == ended + 1
     assert await watched.value("saleor_gateway_event_delay_seconds_count") > delivered
     calls = (await watched.families())["saleor_gateway_gateway_call_seconds"].samples
-    assert {each.labels["endpoint"] for each in calls} >= {"POST /payment"}
-    exemplars = {each.exemplar.labels["trace_id"] for each in calls if each.exemplar}
+    assert {call.labels["endpoint"] for call in calls} >= {"POST /payment"}
+    exemplars = {call.exemplar.labels["trace_id"] for call in calls if call.exemplar}
     assert trace.id in exemplars
 
 
@@ -92,7 +92,7 @@ async def test_looking_reads_indexes_of_what_is_open_and_goes_through_no_table(p
     with record_statements(paid_shop.services.database) as asked:
         async with paid_shop.services.database.transaction() as session:
             await read_backlog(session, clock())
-    reads = [each for each in asked if re.search(r"\bFROM\b", each[0])]
+    reads = [statement for statement in asked if re.search(r"\bFROM\b", statement[0])]
     assert len(reads) == 7
     async with engine.connect() as connection:
         if engine.dialect.name == "postgresql":  # of tables as small as these it would read all, and be right
@@ -104,4 +104,4 @@ async def test_looking_reads_indexes_of_what_is_open_and_goes_through_no_table(p
             through = re.compile(
                 r"Seq Scan on (?!installation)|SCAN (?:operation|saleor_event|notification|problem|payment)$"
             )
-            assert not [each for each in steps if through.search(each)], steps
+            assert not [step for step in steps if through.search(step)], steps

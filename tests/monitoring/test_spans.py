@@ -30,7 +30,7 @@ class Collector:
     async def __call__(self, request: ReceivedRequest) -> Behaviour:
         assert (request.method, request.path) == ("POST", "/v1/traces")
         for resource in ExportTraceServiceRequest.FromString(request.body).resource_spans:
-            self.service = {each.key: each.value.string_value for each in resource.resource.attributes}
+            self.service = {attribute.key: attribute.value.string_value for attribute in resource.resource.attributes}
             self.spans |= {span.name: span for scope in resource.scope_spans for span in scope.spans}
         return Reply(200, b"", {"Content-Type": "application/x-protobuf"})
 
@@ -61,13 +61,13 @@ async def test_a_webhook_and_what_it_leads_to_are_spans_of_one_trace(monkeypatch
         await asyncio.to_thread(sending.__exit__, None, None, None)  # at the end of the process
 
     asked, refund = (collector.spans[name] for name in ("webhook transaction_refund_requested", "gateway POST /refund"))
-    assert {each.trace_id.hex() for each in (asked, refund)} == {ASKED}
+    assert {span.trace_id.hex() for span in (asked, refund)} == {ASKED}
     assert (asked.parent_span_id.hex(), refund.parent_span_id) == (BY, asked.span_id)
     assert sent == f"00-{ASKED}-{refund.span_id.hex()}-01", "who is asked goes on within it"
     assert (asked.kind, refund.kind) == (Span.SPAN_KIND_SERVER, Span.SPAN_KIND_CLIENT)
     assert (asked.status.code, refund.status.code) == (0, 2)  # unset, error
     assert asked.start_time_unix_nano <= refund.start_time_unix_nano <= refund.end_time_unix_nano
-    said = {each.key: each.value.string_value or each.value.int_value for each in refund.attributes}
+    said = {attribute.key: attribute.value.string_value or attribute.value.int_value for attribute in refund.attributes}
     assert said == {"payment": "c0ffee", "note": "(redacted)", "outcome": "no_answer", "status": 502}
     assert {"service.name": "saleor-gateway", "service.version": "1.2.3"}.items() <= collector.service.items()
 

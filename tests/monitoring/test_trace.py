@@ -67,7 +67,7 @@ async def test_rows_keep_the_trace_in_which_they_are_made(shop: Shop) -> None:
         await shop.complete_payment()
     aggregate = await shop.aggregate()
     assert aggregate.create.trace_id == ID
-    assert {each.trace_id for each in aggregate.events} == {ID}
+    assert {event.trace_id for event in aggregate.events} == {ID}
 
 
 def test_a_step_that_an_exception_leaves_has_failed() -> None:
@@ -77,4 +77,4 @@ def test_a_step_that_an_exception_leaves_has_failed() -> None:
 
     with record_steps() as noted, pytest.raises(ZeroDivisionError):
         break_off()
-    assert [(each.step.name, each.step.outcome) for each in noted] == [("events", "failed")]
+    assert [(recorded_step.step.name, recorded_step.step.outcome) for recorded_step in noted] == [("events", "failed")]

@@ -32,15 +32,15 @@ def named_in(expression: str) -> set[str]:
 async def test_every_metric_is_told_with_its_kind_and_labels_and_no_other(watched: Metrics) -> None:
     told = {backticked(row[0])[0]: (row[1], set(backticked(row[2]))) for row in rows(section(PAGE, "## Metrics"))}
     read = (await watched.families()).values()
-    families = {name_of(each): each for each in read if not each.name.startswith(LIBRARYS)}
-    assert {name: kind for name, (kind, _) in told.items()} == {name: each.type for name, each in families.items()}
-    for name, each in families.items():
-        labels = {label for sample in each.samples for label in sample.labels} - {"le"}
+    families = {name_of(metric): metric for metric in read if not metric.name.startswith(LIBRARYS)}
+    assert {name: kind for name, (kind, _) in told.items()} == {name: family.type for name, family in families.items()}
+    for name, family in families.items():
+        labels = {label for sample in family.samples for label in sample.labels} - {"le"}
         assert labels <= told[name][1], name
 
 
 async def test_the_dashboard_shows_only_what_there_is(watched: Metrics) -> None:
-    there = {name_of(each) for each in (await watched.families()).values()}
+    there = {name_of(family) for family in (await watched.families()).values()}
     dashboard = json.loads((MONITORING / "dashboard.json").read_text())
     expressions = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
     shown = set().union(*map(named_in, expressions))
@@ -50,7 +50,7 @@ async def test_the_dashboard_shows_only_what_there_is(watched: Metrics) -> None:
 
 
 async def test_every_alert_is_of_what_there_is_and_leads_to_the_run_book(watched: Metrics) -> None:
-    there = {name_of(each) for each in (await watched.families()).values()}
+    there = {name_of(family) for family in (await watched.families()).values()}
     rules = [
         rule for group in yaml.safe_load((MONITORING / "alerts.yaml").read_text())["groups"] for rule in group["rules"]
     ]

@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not list(reach.glob("*.json")) if reach.exists() else True:
             console.print("Running all tests once, to see which of them run which lines...")
             _record_reach(reach, said.tests)
-        chosen = _choose([each.rstrip("/") for each in said.only] or list(ROOMS), said.examples, said.seed)
+        chosen = _choose([place.rstrip("/") for place in said.only] or list(ROOMS), said.examples, said.seed)
         console.print(f"{len(chosen)} mutants (--seed {said.seed})")
         outcomes = _try_all(chosen, Reach.read(reach), Path(folder), processes=said.processes, console=console)
     counted = Counter(outcomes.values())
@@ -58,9 +58,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if said.json:
         print(json.dumps({"tried": len(outcomes), **counted, "survivors": survivors}, indent=1))
     else:
-        for each, outcome in outcomes.items():
+        for mutant, outcome in outcomes.items():
             if outcome is not Outcome.KILLED:
-                print(f"{outcome}: {each}")
+                print(f"{outcome}: {mutant}")
         print(f"{len(outcomes)} tried: {', '.join(f'{number} {name}' for name, number in counted.most_common())}")
     return 0 if outcomes else 1
 
@@ -89,7 +89,7 @@ def _choose(only: Sequence[str], examples: int, seed: int) -> list[Mutant]:
     ]
     if examples and len(found) > examples:
         found = random.Random(seed).sample(found, examples)  # noqa: S311 - no secret
-    return sorted(found, key=lambda each: (each.path, each.number))
+    return sorted(found, key=lambda mutant: (mutant.path, mutant.number))
 
 
 @dataclass(slots=True)
@@ -109,7 +109,7 @@ def _try_all(
     running: dict[int, _Trial] = {}
     there = import_all(TESTS)
     todo: list[tuple[Mutant, Sequence[str], int]] = [
-        (each, [test for test in reach.tests_of(each) if test in there], _AT_FIRST) for each in reversed(mutants)
+        (mutant, [test for test in reach.tests_of(mutant) if test in there], _AT_FIRST) for mutant in reversed(mutants)
     ]
     with Progress(console=console) as progress:
         bar = progress.add_task("mutants", total=len(mutants))
@@ -126,8 +126,8 @@ def _try_all(
                 if not tests:
                     came_out(mutant, Outcome.UNREACHED)
                     continue
-                known = [each for each in killers.get(mutant.place, ()) if each in tests]
-                tests = [*known, *(each for each in tests if each not in known)][:_MOST_TESTS]
+                known = [test for test in killers.get(mutant.place, ()) if test in tests]
+                tests = [*known, *(test for test in tests if test not in known)][:_MOST_TESTS]
                 child = os.fork()
                 if not child:
                     run = run_tests if many == _AT_FIRST else import_and_run_tests
@@ -151,10 +151,10 @@ def _try_all(
                 came_out(trial.mutant, outcome)
                 if outcome is Outcome.KILLED:
                     of_place = killers.setdefault(trial.mutant.place, [])
-                    of_place[:0] = [each for each in failed_tests(log) if each not in of_place]
+                    of_place[:0] = [failed_test for failed_test in failed_tests(log) if failed_test not in of_place]
                 if outcome is Outcome.BROKEN:
                     console.print(log.read_text()[-2000:], markup=False, highlight=False)
-    return {each: outcomes[each] for each in mutants}
+    return {mutant: outcomes[mutant] for mutant in mutants}
 
 
 def _log_of(mutant: Mutant, folder: Path) -> Path:

@@ -45,7 +45,7 @@ class Mutant:
     @property
     def needs_row_locks(self) -> bool:
         """Whether only a database with locks on rows can tell it from the original."""
-        return any(each in self.what for each in _ABOUT_A_LOCK)
+        return any(word in self.what for word in _ABOUT_A_LOCK)
 
     @property
     def place(self) -> str:
@@ -78,7 +78,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 def _changes(tree: ast.Module) -> Iterator[tuple[str, ast.stmt | ast.expr, str, "Change"]]:
     for name, function in functions_in(tree):
-        yield from ((name, *each) for each in _in_function(function))
+        yield from ((name, *change) for change in _in_function(function))
 
 
 def functions_in(node: ast.AST, within: str = "") -> Iterator[tuple[str, Function]]:
@@ -145,7 +145,7 @@ def _own_nodes(function: Function) -> Iterator[ast.AST]:
     while todo:
         node = todo.pop()
         yield node
-        todo += [each for each in ast.iter_child_nodes(node) if not _is_left_out(each)]
+        todo += [child_node for child_node in ast.iter_child_nodes(node) if not _is_left_out(child_node)]
 
 
 def _is_left_out(node: ast.AST) -> bool:
@@ -196,7 +196,7 @@ def _of_expression(place: Place) -> Iterator[tuple[str, Change]]:
             other_op: ast.boolop = ast.Or() if isinstance(operator, ast.And) else ast.And()
             yield f"{type(other_op).__name__.lower()} in `{_short(child)}`", Change(child, "op", other_op)
             for number, value in enumerate(child.values, 1):
-                rest = [each for each in child.values if each is not value]
+                rest = [other for other in child.values if other is not value]
                 changed = rest[0] if len(rest) == 1 else ast.BoolOp(operator, rest)
                 yield f"without part {number} of `{_short(child)}`", place.change(changed)
         case ast.UnaryOp(op=ast.Not(), operand=operand):

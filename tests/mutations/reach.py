@@ -101,7 +101,7 @@ class Reach:
             reached = runs.setdefault(file.stem.partition("-")[0], defaultdict(lambda: defaultdict(set)))
             for place, lines in written["reached"].items():
                 for text, tests in lines.items():
-                    reached[place][text].update(names[each] for each in tests)
+                    reached[place][text].update(names[test] for test in tests)
         return cls(list(runs.values()), seconds)
 
     def tests_of(self, mutant: Mutant) -> Sequence[str]:
@@ -117,15 +117,15 @@ class Reach:
         own = f"tests/{'/'.join(mutant.path.parts[1:-1])}/"
         words = _words(f"{mutant.path.stem} {mutant.function} {mutant.text}")
         in_order = sorted(
-            found, key=lambda each: (-len(words & _words(each)) - 2 * each.startswith(own), self.seconds[each])
+            found, key=lambda test: (-len(words & _words(test)) - 2 * test.startswith(own), self.seconds[test])
         )
         if not (mutant.needs_row_locks or mutant.path.is_relative_to("app/store")):
             return in_order
-        both = [(each, each.replace("[sqlite", "[postgresql")) for each in in_order]
+        both = [(test, test.replace("[sqlite", "[postgresql")) for test in in_order]
         return list(dict.fromkeys(one for pair in both for one in pair[mutant.needs_row_locks :]))
 
 
 @cache
 def _words(text: str) -> frozenset[str]:
     """Return the beginnings of the longer words of a text: "cancels" and "cancellation" speak of the same."""
-    return frozenset(each[:5].lower() for each in re.findall(r"[A-Za-z]{4,}", text)) - {"tests", "test", "payme"}
+    return frozenset(word[:5].lower() for word in re.findall(r"[A-Za-z]{4,}", text)) - {"tests", "test", "payme"}

@@ -69,7 +69,7 @@ class _TestCollector:
     names: frozenset[str]
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        self.names = frozenset(each.nodeid for each in session.items)
+        self.names = frozenset(item.nodeid for item in session.items)
 
 
 def import_all(tests: Sequence[str]) -> frozenset[str]:
@@ -107,7 +107,7 @@ def import_and_run_tests(mutant: Mutant, tests: Sequence[str], log: Path) -> NoR
 def _main(told: str) -> NoReturn:
     name, number, tests, log = json.loads(Path(told).read_text())
     with _redirect_output(Path(log)):
-        [mutant] = [each for each in mutants_of(Path(name)) if each.number == number]
+        [mutant] = [mutant for mutant in mutants_of(Path(name)) if mutant.number == number]
         path = REPOSITORY / mutant.path
         sys.meta_path.insert(0, _ChangedModuleLoader(module_name(mutant.path), path, compile_mutant(mutant, path)))
         _run(tests)
@@ -137,25 +137,25 @@ def _run(tests: Sequence[str]) -> NoReturn:
 def _changed_in_place(mutant: Mutant, path: Path, module: CodeType) -> bool:
     """Give the function of a mutant its new code; return False when that cannot be done."""
     name = mutant.function.partition(".<locals>.")[0]
-    [changed] = [each for each in _codes(module) if each.co_qualname == name]
+    [changed] = [code for code in _codes(module) if code.co_qualname == name]
     functions = [
-        each
-        for each in gc.get_objects()
-        if isinstance(each, FunctionType)
-        and (each.__code__.co_qualname, each.__code__.co_filename) == (name, str(path))
+        found
+        for found in gc.get_objects()
+        if isinstance(found, FunctionType)
+        and (found.__code__.co_qualname, found.__code__.co_filename) == (name, str(path))
     ]
-    if any(each.__code__.co_freevars != changed.co_freevars for each in functions):
+    if any(function.__code__.co_freevars != changed.co_freevars for function in functions):
         return False
-    for each in functions:
-        each.__code__ = changed
+    for function in functions:
+        function.__code__ = changed
     return bool(functions)
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
-    for each in code.co_consts:
-        if isinstance(each, CodeType):
-            yield each
-            yield from _codes(each)
+    for co_const in code.co_consts:
+        if isinstance(co_const, CodeType):
+            yield co_const
+            yield from _codes(co_const)
 
 
 def outcome_of(status: int) -> Outcome:

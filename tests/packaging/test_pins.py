@@ -25,7 +25,7 @@ def test_every_dependency_is_one_version_with_its_hashes(file: Path) -> None:
         pin, *hashes = re.split(r" {4,}", line.strip())
         assert _PIN.fullmatch(pin.strip()), pin
         assert hashes, pin
-        assert all(_HASH.fullmatch(each.strip()) for each in hashes), pin
+        assert all(_HASH.fullmatch(digest.strip()) for digest in hashes), pin
 
 
 @pytest.mark.parametrize("file", ["Makefile", "Dockerfile", "docs/operators/systemd.md"])
@@ -68,7 +68,7 @@ def test_the_image_runs_as_nobody_in_particular_and_the_container_cannot_change_
     assert "--owner=10001 --group=0 --mode=0770 /data" in production, "where a container of any user begins, too"
     assert "USER root" not in image
     services = yaml.safe_load((REPOSITORY / "compose.yaml").read_text())["services"]
-    ours = {name: each for name, each in services.items() if each.get("image") == "saleor-gateway"}
+    ours = {name: service for name, service in services.items() if service.get("image") == "saleor-gateway"}
     assert {"app", "worker", "migrate"} <= ours.keys()
     for name, service in ours.items():
         assert service["read_only"] is True, name

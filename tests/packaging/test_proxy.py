@@ -104,9 +104,12 @@ async def until_it_answers(process: asyncio.subprocess.Process, http: httpx2.Asy
 async def proxied(tmp_path: Path) -> AsyncIterator[Proxied]:
     web = WebProcess("web-1"), WebProcess("web-2")
     async with AsyncExitStack() as ending:
-        for each in web:
-            routes = [Route("/readyz", each.readyz), Route("/{path:path}", each.anything, methods=["GET", "POST"])]
-            each.url = await ending.enter_async_context(serve_app(Starlette(routes=routes)))
+        for web_process in web:
+            routes = [
+                Route("/readyz", web_process.readyz),
+                Route("/{path:path}", web_process.anything, methods=["GET", "POST"]),
+            ]
+            web_process.url = await ending.enter_async_context(serve_app(Starlette(routes=routes)))
         url = f"http://127.0.0.1:{free_port()}"
         environment = {
             **os.environ,
@@ -145,7 +148,7 @@ async def test_nobody_chooses_the_address_that_the_app_believes(proxied: Proxied
 
 async def test_a_flood_of_requests_is_shared(proxied: Proxied) -> None:
     answers = await asyncio.gather(*(proxied.http.post("/api/webhooks") for _ in range(40)))
-    by = [each.json()["by"] for each in answers]
+    by = [answer.json()["by"] for answer in answers]
     assert min(by.count("web-1"), by.count("web-2")) >= 10
 
 

@@ -63,7 +63,7 @@ def test_a_version_that_the_changelog_does_not_know_is_not_built(tmp_path: Path)
         timeout=LONGEST_WAIT,
     )
     assert (ran.returncode, ran.stderr) == (1, "CHANGELOG.md has no chapter for 9.9.9\n")
-    assert [each.name for each in (tmp_path / "dist").iterdir()] == ["yesterday.whl"]
+    assert [path.name for path in (tmp_path / "dist").iterdir()] == ["yesterday.whl"]
 
 
 @pytest.mark.threat("supply-chain")
@@ -71,6 +71,6 @@ def test_what_is_pinned_is_what_is_audited() -> None:
     makefile = (REPOSITORY / "Makefile").read_text()
     audited = re.search(r"^AUDITED := (.+)$", makefile, re.MULTILINE)
     assert audited is not None
-    assert sorted(audited[1].split()) == sorted(each.name for each in REPOSITORY.glob("requirements*.txt"))
+    assert sorted(audited[1].split()) == sorted(path.name for path in REPOSITORY.glob("requirements*.txt"))
     # Without it a package that cannot be looked up is only mentioned, and nothing has been audited.
     assert "pip-audit --strict --require-hashes" in makefile

@@ -32,5 +32,5 @@ def addresses_of(route: str, known: Mapping[str, Sequence[str]]) -> list[str]:
         values = known.get(route) or known.get(name)
         if not values:
             raise LookupError(f"tests/pages/stack.py knows nothing that {name} could be in {route}")
-        filled = [_PARAMETER.sub(value, each, count=1) for each in filled for value in values]
+        filled = [_PARAMETER.sub(value, address, count=1) for address in filled for value in values]
     return filled

@@ -91,4 +91,4 @@ def browser_errors(page: Page) -> Iterator[list[str]]:
     heard, found = BrowserErrors(), list[str]()
     heard.of(page)
     yield found
-    found += [each for each in heard if not each.startswith(_OF_THE_DASHBOARD)]
+    found += [complaint for complaint in heard if not complaint.startswith(_OF_THE_DASHBOARD)]

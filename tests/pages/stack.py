@@ -82,8 +82,8 @@ async def open_app_under_test(
         shop = Stack(
             saleor=saleor.saleor, gateway=gateway, app=here, settings=settings, gateway_url=gateway_url, now=now
         )
-        for each in (saleor.saleor, new.saleor):
-            installed = await each.install(f"{url}/api/manifest")
+        for fake_saleor in (saleor.saleor, new.saleor):
+            installed = await fake_saleor.install(f"{url}/api/manifest")
             assert installed.status == "INSTALLED", installed.message
         app_under_test = AppUnderTest(shop, application, new.saleor)
         await _sell(app_under_test, now)
@@ -119,8 +119,8 @@ async def _sell(app_under_test: AppUnderTest, now: Callable[[], datetime]) -> No
         issue = Issue(IssueCode.OTHER_AMOUNT, sum=said, asked=requested)
         await raise_problem(services.database, odd, cause_of_mismatch(issue, None, "odd"), issue, services.now())
         trial = await begin_trial(services, kept, TRIAL)
-    for each in (paid, reserved):
-        await wait_until_quiet(shop, each.required_transaction.id)
+    for session in (paid, reserved):
+        await wait_until_quiet(shop, session.required_transaction.id)
     # Nobody has paid two orders that staff took by telephone; for one there is a link.
     taken, linked = await shop.saleor.create_order(), await shop.saleor.create_order()
     await shop.saleor.initialize(linked.id)

@@ -92,7 +92,7 @@ async def all_right(browser: Browser, addresses: list[str], *, framed: bool, loo
                         await page.goto(address, wait_until="load")
                         async with staying(page):
                             wrong = await faults(page) + await too_wide(page.main_frame)
-                found += [f"{address} ({look.theme}, {look.language}): {each}" for each in wrong + complaints]
+                found += [f"{address} ({look.theme}, {look.language}): {complaint}" for complaint in wrong + complaints]
     assert not found, "\n" + "\n".join(found)
 
 
@@ -199,11 +199,11 @@ async def test_the_gateways_pages(app_under_test: AppUnderTest, browser: Browser
         _, session = await begin(app_under_test.shop)
         await gateway.pay(order_id_of(session), card=card)
     payments = await gateway.payments()
-    ends = {(each.status, each.waits_for_payer): each for each in payments}
-    pages = [app_under_test.shop.gateway_url, *(each.checkout_url for each in ends.values())]
-    pages += [each.qr_url for each in payments if each.status == "init"][:1]
-    pages += [each.challenge_url for each in payments if each.waits_for_payer][:1]
-    paid = next(each for each in payments if each.status == "success")
+    ends = {(payment.status, payment.waits_for_payer): payment for payment in payments}
+    pages = [app_under_test.shop.gateway_url, *(end.checkout_url for end in ends.values())]
+    pages += [payment.qr_url for payment in payments if payment.status == "init"][:1]
+    pages += [payment.challenge_url for payment in payments if payment.waits_for_payer][:1]
+    paid = next(payment for payment in payments if payment.status == "success")
     pages.append(f"{app_under_test.shop.gateway_url}/public/receipt/{paid.payment_id}")
     assert len(pages) == 9
     await all_right(browser, pages, framed=False)
@@ -214,7 +214,7 @@ async def test_the_dashboards_own_pages_and_what_the_app_shows_there(
     app_under_test: AppUnderTest, browser: Browser
 ) -> None:
     dashboard = app_under_test.shop.saleor.dashboard_url
-    orders = [f"{dashboard}orders/{quote(each)}" for each in app_under_test.orders]
+    orders = [f"{dashboard}orders/{quote(order)}" for order in app_under_test.orders]
     await all_right(browser, [dashboard, *orders], framed=False)
     found = []
     for look in LOOKS:
@@ -225,7 +225,7 @@ async def test_the_dashboards_own_pages_and_what_the_app_shows_there(
                 await page.locator(".widget").scroll_into_view_if_needed()  # a frame out of sight is not painted
                 (widget,) = page.main_frame.child_frames
                 wrong = await faults(widget) + await heard_faults(widget) + await too_wide(widget)
-                found += [f"{address} ({look.theme}, {look.language}): {each}" for each in wrong]
+                found += [f"{address} ({look.theme}, {look.language}): {fault}" for fault in wrong]
     assert not found, "\n" + "\n".join(found)
 
 

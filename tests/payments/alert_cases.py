@@ -20,7 +20,7 @@ async def items(shop: Shop) -> list[Alert]:
 
 async def subjects(shop: Shop) -> list[tuple[AlertKind, int]]:
     """Return what needs a person, and how much of it."""
-    return [(each.what, each.count) for each in await items(shop)]
+    return [(item.what, item.count) for item in await items(shop)]
 
 
 async def another_amount_is_paid(shop: Shop) -> None:

@@ -32,7 +32,7 @@ def line(number: int, total: object, quantity: int = 1, *, tax: object = 0, name
 
 
 def checkout(*lines: dict[str, Any], shipping: object = 0, total: object = None) -> Checkout:
-    worth = sum((each["totalPrice"]["gross"]["amount"] for each in lines), Decimal(str(shipping)))
+    worth = sum((line["totalPrice"]["gross"]["amount"] for line in lines), Decimal(str(shipping)))
     members = {
         "lines": lines,
         "shippingPrice": taxed(shipping),
@@ -46,12 +46,12 @@ def fiscal(paid: Checkout | Order, amount: Decimal, receipt_delivery: str | None
         an_account(products=ProductsForm.FISCAL), paid, amount, "UAH", "uk", receipt_delivery=receipt_delivery
     )
     assert told is not None
-    return [each for each in told if isinstance(each, FiscalProduct)]
+    return [product for product in told if isinstance(product, FiscalProduct)]
 
 
 def plain(paid: Checkout | Order, amount: Decimal) -> list[Product] | None:
     told = products_of(an_account(products=ProductsForm.PLAIN), paid, amount, "UAH", "en", receipt_delivery=None)
-    return None if told is None else [each for each in told if isinstance(each, Product)]
+    return None if told is None else [product for product in told if isinstance(product, Product)]
 
 
 lines = st.lists(st.tuples(money, st.integers(1, 12)), min_size=1, max_size=6).map(

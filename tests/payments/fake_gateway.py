@@ -46,12 +46,12 @@ class FakeGateway:
     @property
     def calls(self) -> list[str]:
         """The requested actions, except for look-ups."""
-        return [action for each in self.requests if (action := action_of(each)) != "look"]
+        return [action for request in self.requests if (action := action_of(request)) != "look"]
 
     @property
     def polls(self) -> int:
         """The number of look-ups."""
-        return sum(action_of(each) == "look" for each in self.requests)
+        return sum(action_of(request) == "look" for request in self.requests)
 
     def will_answer(self, *answers: Behaviour) -> None:
         """Answer the next calls with these."""
@@ -113,7 +113,7 @@ async def open_fake_gateway(gateway: T) -> AsyncIterator[T]:
         yield gateway
     if gateway.callback_errors:
         raise gateway.callback_errors[0]
-    assert not gateway.unexpected, f"calls that nobody foresaw: {[each.path for each in gateway.unexpected]}"
+    assert not gateway.unexpected, f"calls that nobody foresaw: {[request.path for request in gateway.unexpected]}"
 
 
 def payment(order_id: str, status: str = "success", amount: object = "569.50", **more: Any) -> dict[str, Any]:

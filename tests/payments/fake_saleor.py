@@ -114,8 +114,8 @@ class FakeSaleor(SaleorClient):
             checkout = self.state.checkouts.pop(transaction.checkout.id)
             number = str(next(self.state.order_numbers))
             order = Order(str(uuid4()), number, checkout.basket, checkout.transactions)
-            for each in order.transactions:
-                each.checkout, each.order = None, order
+            for moved in order.transactions:
+                moved.checkout, moved.order = None, order
             self.state.orders[order.id] = order
         assert transaction.order is not None
         return transaction.order
@@ -200,7 +200,11 @@ class FakeSaleor(SaleorClient):
         self.reports.append(event)
         self.report_received.set()
         transaction = self.transactions[event.transaction_id]
-        actions = None if event.available_actions is None else [each.value for each in event.available_actions]
+        actions = (
+            None
+            if event.available_actions is None
+            else [available_action.value for available_action in event.available_actions]
+        )
         report = Report(
             type=EventType(event.type),
             psp_reference=event.psp_reference,
@@ -274,7 +278,7 @@ class FakeSaleor(SaleorClient):
         asked = loads(dumps({"query": text, "variables": dict(variables)}))
         _, body = await self._api.handle(asked, installed.token, SaleorFaults())
         if errors := body.get("errors"):
-            message = "; ".join(each["message"] for each in errors)
+            message = "; ".join(error["message"] for error in errors)
             if errors[0]["extensions"]["exception"]["code"] == "PermissionDenied":
                 raise SaleorNotAuthorisedError(message)
             raise SaleorRefusedError("GRAPHQL_ERROR", None, message)
@@ -293,7 +297,7 @@ class FakeSaleor(SaleorClient):
 
     def _shown(self, transaction: Transaction) -> dict[str, Any]:
         sources = {"order": transaction.order, "checkout": transaction.checkout}
-        shown = {name: each and payload.source(each) for name, each in sources.items()}
+        shown = {name: source and payload.source(source) for name, source in sources.items()}
         for source in shown.values():
             if source and not self.states_totals:
                 del source["totalBalance"]
@@ -303,12 +307,12 @@ class FakeSaleor(SaleorClient):
     @property
     def shown_problem_keys(self) -> list[str]:
         """The keys of the app's problems that the Dashboard shows, in order."""
-        return [each.key for each in self.problems if not each.dismissed]
+        return [problem.key for problem in self.problems if not problem.dismissed]
 
     @property
     def reported_types(self) -> list[str]:
         """The types of all reported events, in order."""
-        return [each.type.value for each in self.reports]
+        return [report.type.value for report in self.reports]
 
 
 def amounts(**others: str) -> Amounts:

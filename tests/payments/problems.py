@@ -27,11 +27,11 @@ async def raise_problem(database: Database, payment: Stored, cause: Cause, issue
 def by_cause(payment: Payment) -> dict[Cause, LazyMessage]:
     """Return the words of the open problems by where they come from, the oldest first."""
     return {
-        Cause(each.kind, each.key, each.operation_id, each.gateway_id): message_of(each)
-        for each in open_problems(payment)
+        Cause(problem.kind, problem.key, problem.operation_id, problem.gateway_id): message_of(problem)
+        for problem in open_problems(payment)
     }
 
 
 def kinds_of(payment: Payment) -> str | None:
     """Return of which kinds the open problems are, joined with ``+``; None when there are none."""
-    return "+".join(sorted({each.kind for each in open_problems(payment)})) or None
+    return "+".join(sorted({problem.kind for problem in open_problems(payment)})) or None

@@ -98,11 +98,11 @@ class RecordKeepingGateway(FakeGateway):
         if create["status"] != "success":
             return False
         if method in {"capture", "void"}:
-            used = any(each["status"] in _DONE for each in self._all(order_id, "capture", "void"))
+            used = any(record["status"] in _DONE for record in self._all(order_id, "capture", "void"))
             return create["method"] == "auth" and not used and amount <= create["amount"]
-        captured = sum(each["amount"] for each in self._all(order_id, "capture") if each["status"] == "success")
+        captured = sum(record["amount"] for record in self._all(order_id, "capture") if record["status"] == "success")
         taken = create["amount"] if create["method"] == "purchase" else captured
-        refunds = sum(each["amount"] for each in self._all(order_id, "refund") if each["status"] in _DONE)
+        refunds = sum(record["amount"] for record in self._all(order_id, "refund") if record["status"] in _DONE)
         return bool(refunds + amount <= taken)
 
     def shopper(self, order_id: str, status: str) -> None:
@@ -126,14 +126,16 @@ class RecordKeepingGateway(FakeGateway):
 
     def payment_of(self, order_id: str) -> dict[str, Any]:
         """Return the record of the payment; of one that was never created, a failed one."""
-        return next((each for each in self._all(order_id, "purchase", "auth")), payment(order_id, "failure"))
+        return next((record for record in self._all(order_id, "purchase", "auth")), payment(order_id, "failure"))
 
     def done(self, order_id: str, method: str) -> Decimal:
         """Return how much was captured, voided or refunded."""
-        return sum((each["amount"] for each in self._all(order_id, method) if each["status"] == "success"), Decimal(0))
+        return sum(
+            (record["amount"] for record in self._all(order_id, method) if record["status"] == "success"), Decimal(0)
+        )
 
     def _all(self, order_id: str, *methods: str) -> list[dict[str, Any]]:
-        return [each for each in self.book.get(order_id, []) if each["method"] in methods]
+        return [record for record in self.book.get(order_id, []) if record["method"] in methods]
 
     def _write(self, order_id: str, record: dict[str, Any]) -> None:
         self.book.setdefault(order_id, []).append(record)

@@ -170,7 +170,7 @@ def _next_due_query() -> Any:
         Payment.attempts_due_at,
     )
     now: Any = bindparam("now", type_=Moment)
-    return select(*[select(func.min(each)).where(col(each) > now).scalar_subquery() for each in columns])
+    return select(*[select(func.min(column)).where(col(column) > now).scalar_subquery() for column in columns])
 
 
 @dataclass
@@ -242,7 +242,9 @@ class Shop:
         """Notify the app as the gateway, whose own book holds the record from now on."""
         records = self.gateway.book.setdefault(record["order_id"], [])
         name = "operation_id" if "operation_id" in record else "payment_id"
-        records[:] = [each for each in records if each.get(name) != record[name] or each["method"] != record["method"]]
+        records[:] = [
+            known for known in records if known.get(name) != record[name] or known["method"] != record["method"]
+        ]
         records.append(record)
         return await receive(self.services, self.account.id, signed_notification(record))
 
@@ -310,7 +312,7 @@ class Shop:
 
     async def operation(self, kind: Kind, number: int = 0) -> core.Operation:
         """Return the operation of that kind; ``number`` 0 is the oldest."""
-        return [each for each in (await self.aggregate()).operations if each.kind is kind][number]
+        return [operation for operation in (await self.aggregate()).operations if operation.kind is kind][number]
 
     def record_refund(self, amount: object, operation_id: str, status: str = "success") -> dict[str, Any]:
         """Add a refund to the gateway's book and return its record."""

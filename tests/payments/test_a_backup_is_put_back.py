@@ -43,10 +43,12 @@ async def test_what_saleor_has_heard_before_is_not_told_again(paid_shop: Shop) -
     reports = len(paid_shop.saleor.reports)
     await found_at_the_gateway(paid_shop, "30.00", "made-then")
     assert paid_shop.amounts == amounts(charged="539.50", refunded="30.00")
-    assert [each.psp_reference for each in paid_shop.saleor.reports[reports:] if each.type == "REFUND_SUCCESS"] == []
+    assert [
+        report.psp_reference for report in paid_shop.saleor.reports[reports:] if report.type == "REFUND_SUCCESS"
+    ] == []
     refund = await paid_shop.operation(Kind.REFUND)
     assert (refund.psp_reference, refund.operation_id) == ("refund-of-the-lost-database", "made-then")
-    assert all(each.state is not EventState.WAITING for each in (await paid_shop.aggregate()).events)
+    assert all(event.state is not EventState.WAITING for event in (await paid_shop.aggregate()).events)
 
 
 @pytest.mark.law(9, 10)
@@ -55,7 +57,11 @@ async def test_of_two_of_the_same_amount_each_is_told_once(paid_shop: Shop) -> N
     await found_at_the_gateway(paid_shop, "30.00", "made-then")
     await found_at_the_gateway(paid_shop, "30.00", "made-since")
     assert paid_shop.amounts == amounts(charged="509.50", refunded="60.00")
-    references = {each.psp_reference for each in (await paid_shop.aggregate()).operations if each.kind is Kind.REFUND}
+    references = {
+        operation.psp_reference
+        for operation in (await paid_shop.aggregate()).operations
+        if operation.kind is Kind.REFUND
+    }
     assert references == {"refund-of-the-lost-database", "made-since"}
 
 

@@ -138,12 +138,12 @@ async def test_a_shopper_who_is_on_the_page_meanwhile_is_told_to_wait_and_then_h
     event = TransactionProcessSession.model_validate(session_event(shop.transaction.id))
     answered = await process(shop.services, event, new)
     assert answered.result == "CHARGE_ACTION_REQUIRED"
-    assert [each["code"] for each in answered.data["errors"]] == [STORE_MOVED]
+    assert [error["code"] for error in answered.data["errors"]] == [STORE_MOVED]
     assert "c0ffee" not in str(answered.dump()), "another store's payment is nobody's business"
     shop.installation = new
     again = TransactionInitializeSession.model_validate(session_event(shop.transaction.id))
     answered = await answer(defined(shop)[again.event_type], again, shop)
-    assert [each["code"] for each in answered.data["errors"]] == [STORE_MOVED]
+    assert [error["code"] for error in answered.data["errors"]] == [STORE_MOVED]
     assert len(shop.gateway.calls) == 1
 
     await moved(shop, new)
@@ -201,7 +201,7 @@ async def test_payments_of_both_addresses_are_found_by_e_mail(shop: Shop) -> Non
     async with shop.services.database.transaction() as session:
         found = await payments_page(session, wanted, most=10)
         events = (await session.exec(select(SaleorEvent.installation_id))).all()
-    assert {each.installation_id for each in found} == {shop.installation.id}
+    assert {payment.installation_id for payment in found} == {shop.installation.id}
     assert len(found) == 2
     assert set(events) <= {shop.installation.id}
 
@@ -239,18 +239,26 @@ async def test_whatever_is_kept_of_a_store_follows_it(shop: Shop) -> None:
         "turned_away",
     }  # fmt: skip
     async with shop.services.database.transaction() as session:
-        assert [each.saleor_api_url for each in (await session.exec(select(Installation))).all()] == [NEW]
+        assert [installation.saleor_api_url for installation in (await session.exec(select(Installation))).all()] == [
+            NEW
+        ]
         assert (await session.exec(select(PendingToken))).all() == []
-        assert [each.app_id for each in (await session.exec(select(ReportedProblem))).all()] == ["QXBwOjI="]
+        assert [
+            reported_problem.app_id for reported_problem in (await session.exec(select(ReportedProblem))).all()
+        ] == ["QXBwOjI="]
         assert (await session.exec(select(CardKey))).all() == []
-        assert {each.installation_id for each in await session.exec(select(ReconciliationRun))} == {
+        assert {
+            reconciliation_run.installation_id for reconciliation_run in await session.exec(select(ReconciliationRun))
+        } == {shop.installation.id}
+        assert {discrepancy.installation_id for discrepancy in await session.exec(select(Discrepancy))} == {
             shop.installation.id
         }
-        assert {each.installation_id for each in await session.exec(select(Discrepancy))} == {shop.installation.id}
-        assert {each.installation_id for each in await session.exec(select(SavedCard))} == {shop.installation.id}
-        assert {each.installation_id for each in await session.exec(select(Payout))} == {shop.installation.id}
+        assert {saved_card.installation_id for saved_card in await session.exec(select(SavedCard))} == {
+            shop.installation.id
+        }
+        assert {payout.installation_id for payout in await session.exec(select(Payout))} == {shop.installation.id}
         deleted = (await session.exec(select(DeletedCustomer).order_by(DeletedCustomer.user_id))).all()
-        assert [(each.installation_id, each.user_id) for each in deleted] == [
+        assert [(deleted_customer.installation_id, deleted_customer.user_id) for deleted_customer in deleted] == [
             (shop.installation.id, "VXNlcjo1"),
             (shop.installation.id, "VXNlcjo2"),
         ]
@@ -328,7 +336,7 @@ async def test_nobody_is_asked_to_pay_twice_where_the_new_address_is_set_up_alre
     come_back = await process(shop.services, TransactionProcessSession.model_validate(said), new)
     for answered in (begun, come_back):
         assert answered.result == "CHARGE_ACTION_REQUIRED"
-        assert [each["code"] for each in answered.data["errors"]] == [STORE_MOVED]
+        assert [error["code"] for error in answered.data["errors"]] == [STORE_MOVED]
         assert "c0ffee" not in str(answered.dump())
     assert len(shop.gateway.calls) == 1, "there is one page to pay at"
     async with shop.services.database.transaction() as session:

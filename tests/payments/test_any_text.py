@@ -100,7 +100,9 @@ async def test_an_operation_is_known_by_its_strange_name(paid_shop: Shop, word: 
     await paid_shop.notify(record)
     await paid_shop.work()
     assert paid_shop.amounts == amounts(charged="469.50", refunded="100.00")
-    assert len([each for each in (await paid_shop.aggregate()).operations if each.kind is Kind.REFUND]) == 1
+    assert (
+        len([operation for operation in (await paid_shop.aggregate()).operations if operation.kind is Kind.REFUND]) == 1
+    )
 
 
 async def test_two_long_names_with_one_beginning_are_two_operations(paid_shop: Shop) -> None:

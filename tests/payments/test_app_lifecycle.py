@@ -53,8 +53,8 @@ async def test_a_token_that_saleor_refuses_is_forgotten_and_nothing_else(shop: S
     assert (after.id, after.saleor_api_url, after.app_id, after.jwks) == (
         before.id, before.saleor_api_url, before.app_id, before.jwks,
     )  # fmt: skip
-    assert [each.id for each in await shop.services.accounts.all(before.id)] == [shop.account.id]
-    assert {each.what for each in await find_open_alerts(shop.services, after)} == {AlertKind.UNAUTHORISED}
+    assert [account.id for account in await shop.services.accounts.all(before.id)] == [shop.account.id]
+    assert {alert.what for alert in await find_open_alerts(shop.services, after)} == {AlertKind.UNAUTHORISED}
 
 
 @pytest.mark.threat("replayed-webhook")

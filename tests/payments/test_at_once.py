@@ -149,7 +149,10 @@ class TestTwoRefunds:
         await behind_the_lock(paid_shop, database_url, both)
         assert paid_shop.gateway.calls == ["refund"]
         await paid_shop.pass_time(minutes=1)
-        assert len([each for each in (await paid_shop.aggregate()).operations if each.kind is Kind.REFUND]) == 1
+        assert (
+            len([operation for operation in (await paid_shop.aggregate()).operations if operation.kind is Kind.REFUND])
+            == 1
+        )
 
 
 class TestARefundAndTheNotificationOfTheCapture:
@@ -248,10 +251,12 @@ async def test_two_workers_do_each_job_once(paid_shop: Shop, second_process: Sho
     async with paid_shop.services.database.transaction() as session:
         notifications = (await session.exec(select(Notification))).all()
         polled_at = (await session.exec(select(Operation).where(col(Operation.polls) > 0))).all()
-    assert {(each.attempts, each.next_attempt_at) for each in notifications} == {(1, None)}
-    assert {each.polls for each in polled_at} == {1}
+    assert {(notification.attempts, notification.next_attempt_at) for notification in notifications} == {(1, None)}
+    assert {operation.polls for operation in polled_at} == {1}
     assert paid_shop.gateway.polls == len(polled_at)
-    told = Counter((each.transaction_id, each.type.value, each.psp_reference) for each in paid_shop.saleor.reports)
+    told = Counter(
+        (report.transaction_id, report.type.value, report.psp_reference) for report in paid_shop.saleor.reports
+    )
     assert set(told.values()) == {1}
     assert sum(kind == "CHARGE_SUCCESS" for _, kind, _ in told) == 3
 

@@ -56,9 +56,9 @@ async def test_another_amount(shop: Shop) -> None:
     shop.clock.forward(hours=5)
     await shop.notify(payment(shop.order_id, amount="1.00"))
     await shop.work()
-    assert [each.since for each in await items(shop)] == [item.since]  # since the first of its problems
+    assert [item.since for item in await items(shop)] == [item.since]  # since the first of its problems
     assert await acknowledge_problems(shop.services, shop.installation.id, shop.order_id) == ()
-    assert [each.what for each in await items(shop)] == [AlertKind.MISMATCH]  # to look is not enough: it must end
+    assert [item.what for item in await items(shop)] == [AlertKind.MISMATCH]  # to look is not enough: it must end
     await settle_amount(shop, "569.49")
     assert await items(shop) == []
     assert (await shop.aggregate()).payment.problem_since is None
@@ -138,7 +138,7 @@ async def test_an_installation_that_is_not_complete(paid_shop: Shop) -> None:
     )
     pending = await paid_shop.services.installations.find(other)
     assert pending is not None
-    assert [each.what for each in await find_open_alerts(paid_shop.services, pending)] == [AlertKind.INSTALLATION]
+    assert [alert.what for alert in await find_open_alerts(paid_shop.services, pending)] == [AlertKind.INSTALLATION]
 
 
 async def test_what_strangers_bring_to_a_store_that_works_needs_nobody(paid_shop: Shop) -> None:

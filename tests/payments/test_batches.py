@@ -46,7 +46,7 @@ def _checkout(number: int) -> dict[str, Any]:
 
 async def notified(shops: list[Shop]) -> None:
     """Let the gateway notify us of all of them, paid, in one moment."""
-    receipts = await run_concurrently(*(each.notify(payment(each.order_id)) for each in shops))
+    receipts = await run_concurrently(*(shop.notify(payment(shop.order_id)) for shop in shops))
     assert receipts == [Receipt.KEPT] * len(shops)
 
 
@@ -76,7 +76,7 @@ async def test_a_batch_takes_few_statements_and_books_every_payment(shop: Shop) 
         await notified(shops)
     with count_queries(shop.services.database) as all_of_them:
         await shop.work()
-    assert all(each.amounts == amounts(charged=TOTAL) for each in shops)
+    assert all(shop.amounts == amounts(charged=TOTAL) for shop in shops)
     assert kept.transactions <= 2
     assert kept.statements <= 2
     assert all_of_them.transactions <= one.transactions + 4  # a first one goes alone, the others follow together
@@ -89,7 +89,7 @@ async def test_payments_with_several_notifications_each_take_few_statements_too(
 
     async def pending_and_paid(shops: list[Shop]) -> QueryCounts:
         for status in ("pending", "success"):
-            await run_concurrently(*(each.notify(payment(each.order_id, status=status)) for each in shops))
+            await run_concurrently(*(shop.notify(payment(shop.order_id, status=status)) for shop in shops))
         with count_queries(shop.services.database) as counted:
             await shop.work()
         return counted
@@ -97,7 +97,7 @@ async def test_payments_with_several_notifications_each_take_few_statements_too(
     alone = await pending_and_paid(await begun(shop, 1))
     shops = await begun(shop)
     together = await pending_and_paid(shops)
-    assert all(each.amounts == amounts(charged=TOTAL) for each in shops)
+    assert all(shop.amounts == amounts(charged=TOTAL) for shop in shops)
     assert together.statements <= 2 * alone.statements + MANY  # SQLite inserts one by one what is to say its id
 
 
@@ -108,9 +108,9 @@ async def test_orders_that_are_not_placed_yet_are_asked_for_together(shop: Shop)
     shop.clock.forward(minutes=2)
     with count_queries(shop.services.database) as counted:
         await shop.work()
-    rows = [(await each.aggregate()).payment for each in shops]
-    assert {each.order_polls for each in rows} == {2}
-    assert all(each.next_order_poll_at for each in rows)
+    rows = [(await shop.aggregate()).payment for shop in shops]
+    assert {row.order_polls for row in rows} == {2}
+    assert all(row.next_order_poll_at for row in rows)
     assert counted.transactions <= 10
     assert counted.statements <= 19
 
@@ -123,7 +123,7 @@ async def test_a_poisonous_notification_harms_nobody(shop: Shop, monkeypatch: py
     await notified(shops)
     async with poisoned(shops[5], monkeypatch):
         await shop.work()
-    booked = [each.amounts == amounts(charged=TOTAL) for each in shops]
+    booked = [shop.amounts == amounts(charged=TOTAL) for shop in shops]
     assert booked == [number != 5 for number in range(MANY)]
     async with shop.services.database.transaction() as session:
         [kept] = (await session.exec(select(Notification).where(col(Notification.processed_at).is_(None)))).all()
@@ -139,10 +139,10 @@ async def test_one_that_nobody_can_open_harms_nobody(shop: Shop) -> None:
     await notified(shops)
     async with shop.services.database.transaction() as session:
         rows = {row.order_id: row for row in (await session.exec(select(Notification))).all()}
-        first, second, _ = (rows[each.order_id] for each in shops)
+        first, second, _ = (rows[shop.order_id] for shop in shops)
         second.data_sealed = first.data_sealed  # sealed for another place
     await shop.work()
-    assert [each.amounts == amounts(charged=TOTAL) for each in shops] == [True, False, True]
+    assert [shop.amounts == amounts(charged=TOTAL) for shop in shops] == [True, False, True]
 
 
 @pytest.mark.law(5)
@@ -150,7 +150,7 @@ async def test_half_of_a_batch_is_refused(shop: Shop) -> None:
     """Each refusal is a problem of its own payment, and of no other."""
     shops = await begun(shop)
     await notified(shops)
-    refused = {each.transaction.id for each in shops[::2]}
+    refused = {shop.transaction.id for shop in shops[::2]}
     report = shop.saleor.report
 
     async def half(installed: Installation, event: EventReport) -> ReportOutcome:
@@ -184,13 +184,13 @@ async def test_killed_after_telling_a_batch_it_is_told_again_and_counted_once(sh
     with pytest.raises(DeathError):
         await shop.work()
     shop.saleor.report = report  # type: ignore[method-assign]
-    assert [each.amounts for each in shops] == [amounts(charged=TOTAL)] * 4
+    assert [shop.amounts for shop in shops] == [amounts(charged=TOTAL)] * 4
     await shop.pass_time(minutes=5)
-    assert [each.amounts for each in shops] == [amounts(charged=TOTAL)] * 4
+    assert [shop.amounts for shop in shops] == [amounts(charged=TOTAL)] * 4
     assert len(shop.saleor.reports) == 8
     async with shop.services.database.transaction() as session:
         rows = (await session.exec(select(SaleorEvent).where(SaleorEvent.type == "CHARGE_SUCCESS"))).all()
-    assert {each.state for each in rows} == {EventState.DELIVERED}
+    assert {row.state for row in rows} == {EventState.DELIVERED}
 
 
 @pytest.mark.law(3, 5, 7)
@@ -206,11 +206,11 @@ async def test_what_is_told_of_one_payment_in_one_batch_keeps_its_order(shop: Sh
     await paid.work()
     assert paid.amounts == amounts(charged="430.50", refunded="139.00")
     recorded = await paid.aggregate()
-    assert [(each.operation_id, each.state) for each in recorded.operations[1:]] == [
+    assert [(operation.operation_id, operation.state) for operation in recorded.operations[1:]] == [
         ("refund-1", State.SUCCESS),
         ("refund-2", State.SUCCESS),
     ]
-    told = [each.type for each in shop.saleor.reports if each.type != "INFO"]
+    told = [report.type for report in shop.saleor.reports if report.type != "INFO"]
     assert told[-3:] == ["CHARGE_SUCCESS", "REFUND_SUCCESS", "REFUND_SUCCESS"]
 
 
@@ -222,17 +222,19 @@ async def test_a_payment_fares_in_one_batch_as_it_does_one_by_one(shop: Shop) ->
     alone, together = shops[::2], shops[1::2]
     for one, other in zip(alone, together, strict=True):
         for told in _anything(chance):
-            for each in (one, other):
-                await each.notify({**told, "order_id": each.order_id})
-    for each in alone:
-        for kept in await each.services.inbox.find_for_order(each.account.id, each.order_id):
-            assert await process(each.services, kept.id) is not None
+            for told_shop in (one, other):
+                await told_shop.notify({**told, "order_id": told_shop.order_id})
+    for one in alone:
+        for kept in await one.services.inbox.find_for_order(one.account.id, one.order_id):
+            assert await process(one.services, kept.id) is not None
     of_them = [
-        each for one in together for each in await one.services.inbox.find_for_order(one.account.id, one.order_id)
+        notification
+        for one in together
+        for notification in await one.services.inbox.find_for_order(one.account.id, one.order_id)
     ]
     with count_queries(shop.services.database) as counted:
-        await run_concurrently(*(process(shop.services, each.id) for each in of_them))
-    assert [await _as_told(each) for each in together] == [await _as_told(each) for each in alone]
+        await run_concurrently(*(process(shop.services, notification.id) for notification in of_them))
+    assert [await _as_told(shop) for shop in together] == [await _as_told(shop) for shop in alone]
     assert counted.transactions <= 4  # in batches indeed
 
 
@@ -243,16 +245,16 @@ def _anything(chance: random.Random) -> list[dict[str, Any]]:
     for number in range(chance.randrange(1, 4)):
         amount, method = chance.choice(["69.50", "100.00", "569.50"]), chance.choice(["refund", "void"])
         name = f"{method}-{number}"
-        told += [operation(method, "?", amount, each, operation_id=name) for each in chance.choices(statuses, k=2)]
+        told += [operation(method, "?", amount, choice, operation_id=name) for choice in chance.choices(statuses, k=2)]
     chance.shuffle(told)
     currencies = ["UAH"] * 9 + ["USD"]
-    return [each | {"currency": chance.choice(currencies), "extra": place} for place, each in enumerate(told)]
+    return [operation | {"currency": chance.choice(currencies), "extra": place} for place, operation in enumerate(told)]
 
 
 async def _as_told(shop: Shop) -> list[str]:
     """Return all that is stored of a payment but for what is its own: names, row ids, traces."""
     aggregate = await shop.aggregate()
-    places = {each.id: place for place, each in enumerate(aggregate.operations)}
+    places = {operation.id: place for place, operation in enumerate(aggregate.operations)}
     of_row = {"id", "trace_id", "key", "loaded_account", "problems"}
     of_checkout = {"transaction_id", "source_id", "checkout_url", "qr_url", "request", "personal_sealed"}
     told = []
@@ -271,7 +273,7 @@ async def test_the_same_notification_twice_in_one_moment_is_kept_once(shop: Shop
     [paid] = await begun(shop, 1)
     form = signed_notification(payment(paid.order_id))
     receipts = await run_concurrently(*(receive(shop.services, shop.account.id, form) for _ in range(5)))
-    assert sorted(receipts, key=lambda each: each.name) == [Receipt.KEPT, *[Receipt.REPEATED] * 4]
+    assert sorted(receipts, key=lambda receipt: receipt.name) == [Receipt.KEPT, *[Receipt.REPEATED] * 4]
     [kept] = await shop.services.inbox.find_for_order(shop.account.id, paid.order_id)
     assert kept.deliveries == 5
 
@@ -282,8 +284,8 @@ async def test_two_workers_share_a_backlog_and_do_nothing_twice(shop: Shop, seco
     shops = await begun(shop)
     await notified(shops)
     await work_at_once(shop, second_process)
-    assert [each.amounts for each in shops] == [amounts(charged=TOTAL)] * MANY
-    assert len([each for each in shop.saleor.reports if each.type == "CHARGE_SUCCESS"]) == MANY
+    assert [shop.amounts for shop in shops] == [amounts(charged=TOTAL)] * MANY
+    assert len([report for report in shop.saleor.reports if report.type == "CHARGE_SUCCESS"]) == MANY
 
 
 @pytest.mark.fault("saleor-down")
@@ -294,7 +296,7 @@ async def test_a_saleor_that_goes_away_in_the_middle_gets_the_rest_later(shop: S
     shop.saleor.failures.extend([None, None, *[SaleorUnreachableError("down")] * 10])
     await shop.work()
     await shop.pass_time(minutes=10)
-    assert [each.amounts for each in shops] == [amounts(charged=TOTAL)] * MANY
+    assert [shop.amounts for shop in shops] == [amounts(charged=TOTAL)] * MANY
 
 
 async def test_a_notification_that_is_not_there_is_told_to_nobody_else(shop: Shop) -> None:

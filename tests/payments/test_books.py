@@ -24,7 +24,10 @@ async def test_history_shows_a_request_and_the_reference_that_the_answer_gave_it
 
     assert before is not None
     assert after is not None
-    seen = [(each.type, each.psp_reference, each.money, each.idempotency_key) for each in (before[0], after[0])]
+    seen = [
+        (history_entry.type, history_entry.psp_reference, history_entry.money, history_entry.idempotency_key)
+        for history_entry in (before[0], after[0])
+    ]
     assert seen == [("REFUND_REQUEST", "", TEN, "key-1"), ("REFUND_REQUEST", "R1", TEN, "key-1")]
     assert await fetch_history(saleor, paid_shop.installation, "VHJhbnNhY3Rpb25JdGVtOm5vYm9keQ==") is None
 

@@ -135,7 +135,10 @@ class TestACommitOfWhichNobodyKnows:
         assert (answer.result, answer.psp_reference) == ("REFUND_SUCCESS", "refund-1")
         await paid_shop.pass_time(minutes=30)
         assert paid_shop.amounts == amounts(charged="469.50", refunded="100.00")
-        assert len([each for each in (await paid_shop.aggregate()).operations if each.kind is Kind.REFUND]) == 1
+        assert (
+            len([operation for operation in (await paid_shop.aggregate()).operations if operation.kind is Kind.REFUND])
+            == 1
+        )
 
 
 @pytest.mark.fault("commit-unknown")

@@ -74,8 +74,8 @@ class Disk:
     async def _say(self, *statements: str) -> Any:
         async with self.database.transaction() as session:
             connection = await session.connection()
-            for each in statements:
-                answer = await connection.execute(text(each))
+            for statement in statements:
+                answer = await connection.execute(text(statement))
             return answer.all() if answer.returns_rows else None
 
 

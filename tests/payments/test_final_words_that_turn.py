@@ -120,7 +120,7 @@ class TestASuccessAfterAFailure:
         await reports(declined, "success")
         assert declined.amounts == amounts(charged=TOTAL)
         assert declined.saleor.reported_types == ["CHARGE_FAILURE", "CHARGE_SUCCESS"]
-        assert {each.psp_reference for each in declined.saleor.reports} == {declined.order_id}
+        assert {report.psp_reference for report in declined.saleor.reports} == {declined.order_id}
         assert declined.transaction.actions == ["REFUND"]
         assert await subjects(declined) == []
 
@@ -181,7 +181,7 @@ class TestASuccessAfterAFailure:
         await reports_refund(paid_shop, "success")
         await paid_shop.pass_time(minutes=1)
         assert paid_shop.amounts == amounts(charged="469.50", refunded="100.00")
-        assert {each.psp_reference for each in paid_shop.saleor.reports} == {"refund-1"}
+        assert {report.psp_reference for report in paid_shop.saleor.reports} == {"refund-1"}
         assert await subjects(paid_shop) == []
 
     async def test_of_a_refund_whose_money_was_used_again_is_booked_and_shown_to_staff(self, paid_shop: Shop) -> None:

@@ -85,7 +85,7 @@ class Day:
             async with self.shop.services.database.transaction() as session:
                 aggregate = await find_by_order(session, order_id)
             assert aggregate is not None
-            assert len([each for each in aggregate.operations if is_in_flight(each)]) == 1
+            assert len([operation for operation in aggregate.operations if is_in_flight(operation)]) == 1
 
     async def begin(self, *moods: Mood) -> None:
         """The shopper begins to pay. ``moods``: how the calls go that it takes."""
@@ -172,8 +172,8 @@ class Day:
         aggregate = await self.shop.aggregate()
         ours = balance(aggregate.payment.flow, aggregate.operations)
         assert (ours.authorized, ours.charged, ours.refunded) == (reserved, charged, refunded)
-        assert all(each.state.final for each in aggregate.operations)
-        assert all(each.state.value != "waiting" for each in aggregate.events)
+        assert all(operation.state.final for operation in aggregate.operations)
+        assert all(event.state.value != "waiting" for event in aggregate.events)
         assert problem_text(aggregate.payment) is None
         assert self.shop.transaction.actions == sorted(action.value for action in ours.actions)
         for kind, action in ((Kind.CAPTURE, "CHARGE"), (Kind.REFUND, "REFUND")):
@@ -183,16 +183,18 @@ class Day:
                 if action_of(request) == kind.value and request.json["order_id"] == order_id
             ]
             assert len(called) <= sum(question[0] == action for question in self.asked)  # nothing was sent twice
-        secondary = [each for each in aggregate.operations if each.kind in {Kind.CAPTURE, Kind.VOID, Kind.REFUND}]
-        assert sum(not each.asked_by_saleor for each in secondary) <= len(
+        secondary = [
+            operation for operation in aggregate.operations if operation.kind in {Kind.CAPTURE, Kind.VOID, Kind.REFUND}
+        ]
+        assert sum(not operation.asked_by_saleor for operation in secondary) <= len(
             bank.outside_ids
         )  # nothing of ours is a stranger
-        named = [each.operation_id for each in aggregate.operations if each.operation_id]
+        named = [operation.operation_id for operation in aggregate.operations if operation.operation_id]
         assert len(named) == len(set(named))
-        known = {each["operation_id"] for each in bank.book.get(order_id, []) if "operation_id" in each}
-        done = {each.operation_id for each in aggregate.operations if each.state is State.SUCCESS}
-        assert {each["operation_id"] for each in bank.book.get(order_id, []) if each["status"] == "success"
-                and "operation_id" in each} <= done & known  # fmt: skip
+        known = {record["operation_id"] for record in bank.book.get(order_id, []) if "operation_id" in record}
+        done = {operation.operation_id for operation in aggregate.operations if operation.state is State.SUCCESS}
+        assert {record["operation_id"] for record in bank.book.get(order_id, []) if record["status"] == "success"
+                and "operation_id" in record} <= done & known  # fmt: skip
 
 
 @pytest.fixture

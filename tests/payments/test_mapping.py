@@ -26,8 +26,8 @@ _SHORT = 25  # cases; a longer section takes many seconds
 played = pytest.mark.parametrize(
     "section",
     [
-        pytest.param(each, id=each.name, marks=() if len(list(each.cases)) < _SHORT else pytest.mark.long)
-        for each in SECTIONS
+        pytest.param(section, id=section.name, marks=() if len(list(section.cases)) < _SHORT else pytest.mark.long)
+        for section in SECTIONS
     ],
 )
 

@@ -82,7 +82,7 @@ async def test_an_answer_does_not_overtake_a_failure_that_may_be_on_its_way(shop
     assert "не платіть ще раз" in answer.data["errors"][0]["message"]
     shop.saleor.failures.clear()
     await shop.pass_time(hours=3)
-    assert all(each.state is not EventState.WAITING for each in (await shop.aggregate()).events)
+    assert all(event.state is not EventState.WAITING for event in (await shop.aggregate()).events)
     assert shop.amounts == amounts(charged=TOTAL), f"told {shop.saleor.reported_types}"
     shop.clock.forward(seconds=1)
     assert (await shop.process_session()).result == "CHARGE_SUCCESS"
@@ -168,7 +168,7 @@ async def test_nor_does_the_answer_to_staff(shop: Shop, action: str) -> None:
     assert (again.result, again.psp_reference) == (None, first.psp_reference)
     shop.saleor.failures.clear()
     await shop.pass_time(hours=1)
-    told = [each for each in shop.saleor.reported_types if each != "INFO"]
+    told = [event_type for event_type in shop.saleor.reported_types if event_type != "INFO"]
     assert told == [f"{action}_FAILURE", f"{action}_SUCCESS"]
     assert (await shop.request_action(action, TOTAL, booked=False)).result == f"{action}_SUCCESS"
     assert (await shop.operation(Kind(method))).state is State.SUCCESS

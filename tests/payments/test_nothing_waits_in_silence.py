@@ -169,9 +169,9 @@ class TestKeysThatDoNotOpen:
         assert answer.message == (
             "The keys of this merchant account cannot be decrypted. Nothing was charged or changed"
         )
-        assert [each.kind for each in (await paid_shop.aggregate()).operations] == [Kind.CREATE]
+        assert [operation.kind for operation in (await paid_shop.aggregate()).operations] == [Kind.CREATE]
         assert await subjects(paid_shop) == [(AlertKind.UNOPENED, 1)]
-        assert [each.account for each in await items(paid_shop)] == ["Main"]
+        assert [item.account for item in await items(paid_shop)] == ["Main"]
 
     async def test_nor_does_one_begin_whose_turn_it_is(self, paid_shop: Shop) -> None:
         paid_shop.gateway.will_answer(

@@ -100,7 +100,7 @@ async def test_a_kept_card_pays(keeping: Shop, flow: str) -> None:
     aggregate = await keeping.aggregate()
     assert (aggregate.payment.mode, aggregate.payment.saved_card_id) == (Mode.DIRECT, card_id)
     assert TOKEN not in str([aggregate.create.request, aggregate.create.personal_sealed, aggregate.create.details])
-    told = [str(each.words) for each in timeline(aggregate, [])]
+    told = [str(entry.words) for entry in timeline(aggregate, [])]
     assert any("for a payment with a saved card (****4242)" in words for words in told), told
     assert len(await kept(keeping)) == 1
 
@@ -111,7 +111,7 @@ async def test_it_needs_no_certificate_and_no_consent_twice(keeping: Shop) -> No
     before = await kept(keeping)
     answer = await pay_with(keeping, None, data=with_card(before[0].id, **AGREED))
     assert answer.result == "CHARGE_SUCCESS"
-    assert [each.updated_at for each in await kept(keeping)] == [each.updated_at for each in before]
+    assert [card.updated_at for card in await kept(keeping)] == [card.updated_at for card in before]
 
 
 async def test_the_bank_asks_the_customer_and_then_it_is_paid(keeping: Shop) -> None:
@@ -268,7 +268,7 @@ async def test_the_same_question_again_is_answered_from_the_record(keeping: Shop
     card_id = await card_of_olena(keeping)
     keeping.gateway.will_answer(json_reply(direct(keeping)))
     both = await run_concurrently(pay_with(keeping, card_id), pay_with(keeping, card_id))
-    assert {each.result for each in both} <= {"CHARGE_SUCCESS", "CHARGE_REQUEST", "CHARGE_ACTION_REQUIRED"}
+    assert {answer.result for answer in both} <= {"CHARGE_SUCCESS", "CHARGE_REQUEST", "CHARGE_ACTION_REQUIRED"}
     await deletes(keeping, card_id)
     assert (await pay_with(keeping, card_id)).result == "CHARGE_SUCCESS"
     assert keeping.gateway.calls == ["payment"]
@@ -361,10 +361,10 @@ async def test_a_card_that_is_kept_anew_is_good_again_whatever_is_repeated(keepi
     assert await listed(keeping) == []
     keeping.clock.now += timedelta(minutes=1)
     await pays(keeping, card=CARD | {"cc_token": "another-token"})
-    assert [each["id"] for each in await listed(keeping)] == [card_id]
+    assert [method["id"] for method in await listed(keeping)] == [card_id]
     await keeping.notify(failed | {"fee": {"amount": 1, "currency": "UAH"}})
     await keeping.work()
-    assert [each["id"] for each in await listed(keeping)] == [card_id]
+    assert [method["id"] for method in await listed(keeping)] == [card_id]
 
 
 @pytest.mark.parametrize("code", ["4009", "4010", "9999"])
@@ -440,7 +440,9 @@ async def test_a_guests_checkout_has_nobodys_cards_whoever_asks(keeping: Shop, p
 
 @pytest.mark.threat("saved-card-of-another")
 @pytest.mark.parametrize(
-    ("principal", "is_kept"), [(HERSELF, True), (AN_APP, True), *((each, False) for each in STRANGERS)], ids=repr
+    ("principal", "is_kept"),
+    [(HERSELF, True), (AN_APP, True), *((stranger, False) for stranger in STRANGERS)],
+    ids=repr,
 )
 async def test_nobody_adds_a_card_to_hers(offering: Shop, principal: Any, *, is_kept: bool) -> None:
     """They pay, and that is all: payouts go to the cards that a customer keeps."""

@@ -23,7 +23,7 @@ async def test_every_answer_and_every_report_names_it(shop: Shop) -> None:
     assert (await shop.begin()).external_url == page(shop)  # the same question, from what is recorded
     assert (await shop.process_session()).external_url == page(shop)
     await shop.pass_time(seconds=25)
-    assert {each.external_url for each in shop.saleor.reports} == {page(shop)}
+    assert {report.external_url for report in shop.saleor.reports} == {page(shop)}
 
 
 @one_database

@@ -144,7 +144,7 @@ async def test_consent_is_said_by_yes_and_no_alone(offering: Shop, given: Any) -
     """Whatever else stands there, nothing is begun: a developer must see it on the first try."""
     answer = await offering.begin(data={"saveCard": given}, sourceObject=of(OLENA))
     assert answer.result == "CHARGE_FAILURE"
-    assert [(each["code"], each["field"]) for each in answer.data["errors"]] == [("INVALID_DATA", "data.saveCard")]
+    assert [(error["code"], error["field"]) for error in answer.data["errors"]] == [("INVALID_DATA", "data.saveCard")]
     assert await kept(offering) == []
 
 
@@ -355,7 +355,7 @@ async def test_a_card_is_unreachable_for_whomever_it_does_not_belong_to(offering
     assert await listed(offering, OLENA) == []
     assert await deletes(offering, card.id) == unknown
     offering.installation = own
-    assert [each["id"] for each in await listed(offering)] == [card.id]
+    assert [method["id"] for method in await listed(offering)] == [card.id]
 
 
 async def test_cards_follow_a_saleor_that_moves(offering: Shop) -> None:
@@ -374,7 +374,7 @@ async def test_cards_follow_a_saleor_that_moves(offering: Shop) -> None:
     order_id = order_id_of(offering.transaction.id, NEW)
     await offering.notify(payment(order_id, **CARD))
     await offering.work()
-    before = {each.id for each in await kept(offering)}
+    before = {card.id for card in await kept(offering)}
     await moved(offering, new)
 
     [first], [second] = await listed(offering), await listed(offering, channel="eur")
@@ -385,8 +385,8 @@ async def test_cards_follow_a_saleor_that_moves(offering: Shop) -> None:
     )
     assert card is not None
     assert offering.services.saved_cards.open_token(card) == TOKEN
-    for each in before:
-        assert await deletes(offering, each) == {"result": "SUCCESSFULLY_DELETED"}
+    for shown in before:
+        assert await deletes(offering, shown) == {"result": "SUCCESSFULLY_DELETED"}
 
 
 async def test_who_deletes_twice_hears_that_it_is_gone(offering: Shop) -> None:
@@ -447,7 +447,7 @@ async def test_of_a_deleted_customer_no_card_stays_and_everybody_elses_does(
     offering.installation, offering.account = own, account
     for _ in range(2):  # Saleor says it twice
         await saleor_deletes(offering, event=event)
-        assert [each.user_id for each in await kept(offering)] == [TARAS]
+        assert [card.user_id for card in await kept(offering)] == [TARAS]
     assert (await offering.aggregate()).create.state is State.SUCCESS  # the money is what it was
     assert new.id != own.id
 
@@ -473,7 +473,7 @@ async def test_of_a_payment_that_saleor_had_asked_for_before_no_card_is_kept_eit
     await pays(offering)
     assert await kept(offering) == []
     await pays(offering, TARAS)
-    assert [each.user_id for each in await kept(offering)] == [TARAS]
+    assert [card.user_id for card in await kept(offering)] == [TARAS]
 
 
 async def test_a_customer_who_is_forgotten_and_not_deleted_can_agree_again(offering: Shop) -> None:

@@ -57,4 +57,4 @@ async def test_a_store_that_is_opened_is_one_that_was_set_up(database: Database,
             assert shop.installation.token == "the-app-token"
             assert await shop.services.accounts.for_channel(shop.installation.id, "uah") is not None
     assert [name for name, table in as_set_up.items() if table] == ["installation", "merchant_account", "channel_route"]
-    assert [comparable(each) for each in opened] == [comparable(as_set_up)] * 2
+    assert [comparable(shop_opened) for shop_opened in opened] == [comparable(as_set_up)] * 2

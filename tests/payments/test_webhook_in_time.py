@@ -74,7 +74,7 @@ async def test_what_cannot_be_recorded_in_time_is_refused_and_never_sent(
     assert answer["result"] == "REFUND_FAILURE"
     await paid_shop.pass_time(minutes=30)
     assert paid_shop.gateway.calls == []
-    assert [each.kind for each in (await paid_shop.aggregate()).operations] == [Kind.CREATE]
+    assert [operation.kind for operation in (await paid_shop.aggregate()).operations] == [Kind.CREATE]
 
 
 @pytest.mark.fault("database-slow")

@@ -127,7 +127,7 @@ async def test_an_operation_that_broke_off_before_its_outcome_is_pending_under_a
     assert answered.result is None
     shop.record_refund("1.00", "refund-1")
     await shop.pass_time(minutes=1)
-    assert [(each.type.value, each.psp_reference) for each in shop.saleor.reports] == [
+    assert [(report.type.value, report.psp_reference) for report in shop.saleor.reports] == [
         ("REFUND_SUCCESS", answered.psp_reference)
     ]
 

@@ -11,10 +11,10 @@ def unattended_operations(aggregate: PaymentAggregate) -> list[Operation]:
     told = bool(open_problems(aggregate.payment))
     waits_for_another = balance(aggregate.payment.flow, aggregate.operations).in_flight
     return [
-        each
-        for each in aggregate.operations
-        if not each.state.final
-        and each.next_poll_at is None
+        operation
+        for operation in aggregate.operations
+        if not operation.state.final
+        and operation.next_poll_at is None
         and not told
-        and not (each.state is State.WAITING and waits_for_another)
+        and not (operation.state is State.WAITING and waits_for_another)
     ]

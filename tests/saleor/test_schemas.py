@@ -42,16 +42,18 @@ def test_a_plain_refund_is_told_from_a_granted_one(version: Version) -> None:
     granted = schema(version).type_map["OrderGrantedRefund"]
     assert isinstance(granted, GraphQLObjectType)
     sure = {name for name, field in granted.fields.items() if isinstance(field.type, GraphQLNonNull)} - {"id"}
-    assert sure & {each.name.value for each in asked.selection_set.selections if isinstance(each, FieldNode)}
+    assert sure & {
+        selection.name.value for selection in asked.selection_set.selections if isinstance(selection, FieldNode)
+    }
 
 
 def _named(node: Any, name: str) -> Any:
     """Return the field of that name in what is selected there, or in what is selected of one type of it."""
-    for each in node.selection_set.selections:
-        if isinstance(each, FieldNode) and each.name.value == name:
-            return each
-        if isinstance(each, InlineFragmentNode):
-            return _named(each, name)
+    for selection in node.selection_set.selections:
+        if isinstance(selection, FieldNode) and selection.name.value == name:
+            return selection
+        if isinstance(selection, InlineFragmentNode):
+            return _named(selection, name)
     raise LookupError(name)
 
 

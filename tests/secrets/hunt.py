@@ -36,7 +36,7 @@ class Secret:
         yield "in JSON", json.dumps(self.value)[1:-1].encode()
         yield "in JSON within JSON", json.dumps(json.dumps(self.value)[1:-1])[1:-1].encode()
         for before in range(3):  # where it begins decides how base64 spells it
-            yield from (("in base64", each) for each in _base64(b"\0" * before + plain, before))
+            yield from (("in base64", form) for form in _base64(b"\0" * before + plain, before))
 
 
 @dataclass(frozen=True)

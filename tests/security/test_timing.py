@@ -31,7 +31,7 @@ def test_a_notifications_signature_is_compared_with_every_secrets_whichever_fits
 
     monkeypatch.setattr(hmac, "compare_digest", counted)
     assert signature.verify(DATA, theirs, SECRETS) is (given in SECRETS)
-    assert compared == [signature.sign(DATA, each).encode() for each in SECRETS]
+    assert compared == [signature.sign(DATA, secret).encode() for secret in SECRETS]
 
 
 class Unequalled(str):

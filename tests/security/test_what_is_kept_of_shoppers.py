@@ -50,7 +50,7 @@ async def test_rows_hold_nothing_of_the_shopper_and_everything_still_works(stack
     session = await stack.saleor.initialize(basket.id, data={"customer": TOLD, "returnUrl": BACK})
     assert session.event is not None
     assert session.event.type == "CHARGE_ACTION_REQUIRED", session.data
-    [asked] = [each.json for each in stack.gateway.requests if action_of(each) == "payment"]
+    [asked] = [request.json for request in stack.gateway.requests if action_of(request) == "payment"]
     assert asked["customer_email"] == TOLD["email"]
     assert asked["customer_fname"] == TOLD["firstName"]
 
@@ -59,7 +59,7 @@ async def test_rows_hold_nothing_of_the_shopper_and_everything_still_works(stack
         assert personal not in kept, personal
 
     [aggregate] = await stack.aggregates_of(session.required_transaction.id)
-    create = next(each for each in aggregate.operations if each.kind is Kind.CREATE)
+    create = next(operation for operation in aggregate.operations if operation.kind is Kind.CREATE)
     # All that the call said is there for whoever has the key (laws of money, 1), and for this payment only.
     opened = stack.services.personal.open_request(aggregate.payment.transaction_id, create)
     assert {name: opened[name] for name in opened} == {name: opened[name] for name in create.request}

@@ -84,7 +84,7 @@ async def test_what_is_paid_by_another_attempt_is_told_until_it_is_given_back(sh
     first = await declined(shop)
     second = another(shop)
     await second.complete_payment()
-    assert [each.state for each in await attempts(first)] == [PaymentState.PAID]
+    assert [attempt.state for attempt in await attempts(first)] == [PaymentState.PAID]
     second.gateway.will_answer(json_reply(second.record_refund(TOTAL, "back")))
     await second.request_action("REFUND", TOTAL)
     assert await attempts(first) == []
@@ -111,7 +111,7 @@ async def test_an_attempt_at_the_bank_is_not_settled(shop: Shop) -> None:
     await second.notify(record(second.order_id, "pending", status_code="2119"))
     await second.work()
     assert (await second.aggregate()).create.state is State.PENDING
-    assert [each.state for each in await attempts(first)] == [PaymentState.WAITING]
+    assert [attempt.state for attempt in await attempts(first)] == [PaymentState.WAITING]
 
 
 @pytest.mark.law(7, 12)
@@ -133,7 +133,7 @@ async def test_of_many_attempts_the_last_are_told(shop: Shop) -> None:
         each = await declined(another(each))
     told = await attempts(each)
     assert len(told) == MAX_ATTEMPTS
-    assert [each.at for each in told] == sorted(each.at for each in told)
+    assert [other_attempt.at for other_attempt in told] == sorted(other_attempt.at for other_attempt in told)
     assert told[-1].at == shop.clock.now - timedelta(minutes=5)
 
 

@@ -313,8 +313,8 @@ async def test_whoever_guesses_learns_nothing(payments: Payments, visitor: httpx
 
     answers = [await visitor.get(path.format(guess)) for guess in guesses]
 
-    assert {each.status_code for each in answers} == {404}
-    assert len({each.content for each in answers}) == 1
+    assert {answer.status_code for answer in answers} == {404}
+    assert len({answer.content for answer in answers}) == 1
     assert payments.returned == []
 
 

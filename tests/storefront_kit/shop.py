@@ -87,7 +87,7 @@ async def kit_shop(
     async def listens(_request: Request) -> PlainTextResponse:
         return PlainTextResponse(LISTENS, media_type="text/javascript")
 
-    mounted = [Mount(path, each) for path, each in (routes or {}).items()]
+    mounted = [Mount(path, application) for path, application in (routes or {}).items()]
     pages = [Route("/checkout", checkout), Route("/shop.css", style), Route("/listens.js", listens)]
     router = Router([*pages, Mount("/static", static_files()), *mounted], redirect_slashes=False)
     async with serve_app(Starlette(routes=[Mount("/", router)])) as url:

@@ -68,7 +68,7 @@ async def test_everything_that_is_missing_is_told_at_once(visit: Visit) -> None:
     assert error["attributes"] == ["saleor-api-url", "checkout-id", "return-url"]
     await expect(message(visit.page)).to_contain_text("saleor-api-url, checkout-id, return-url")
     assert visit.saleor.asked == []
-    assert [each for each in visit.complaints if "saleor-api-url, checkout-id, return-url" in each]
+    assert [complaint for complaint in visit.complaints if "saleor-api-url, checkout-id, return-url" in complaint]
     # A framework that sets them later is all right.
     await visit.evaluates(
         f"for (const [name, value] of [['saleor-api-url', '/graphql/'], ['checkout-id', '{CHECKOUT}'], "
@@ -159,7 +159,7 @@ async def test_an_answer_that_never_comes_is_given_up(visit: Visit) -> None:
     visit.saleor.gate.set()
     await presses(visit, "Try again")
     await visit.wait_for_state("paid")
-    assert len({each["idempotencyKey"] for each in visit.saleor.variables(START)}) == 1
+    assert len({variable["idempotencyKey"] for variable in visit.saleor.variables(START)}) == 1
 
 
 async def test_a_reload_goes_on_with_the_same_attempt(visit: Visit) -> None:
@@ -277,7 +277,7 @@ async def test_words_for_developers_are_not_shown_to_shoppers(visit: Visit) -> N
     await expect(message(visit.page)).to_have_text(re.compile("The payment did not go through.*received no money"))
     [failed] = await events_of(visit.page, "failed")
     assert failed["details"] == "The shopper's phone number is missing: pass it."
-    assert [each for each in visit.complaints if "MISSING_PHONE" in each]
+    assert [complaint for complaint in visit.complaints if "MISSING_PHONE" in complaint]
 
 
 async def test_what_no_other_attempt_can_change_offers_none(visit: Visit) -> None:
@@ -603,14 +603,14 @@ async def test_everybody_can_read_and_use_it_and_nothing_jumps(
     visit.saleor.set_answers(OFFER, TestCards().offer())
     visit.saleor.set_answers(START, refused_session("4009", NOT_ENOUGH[language]))
     await visit.open(language, mode=mode)
-    found = [f"ready: {each}" for each in await faults(visit.page)]
+    found = [f"ready: {fault}" for fault in await faults(visit.page)]
     if mode == "direct":
         await visit.page.get_by_role("button", name=re.compile("^(Pay|Оплатити)$")).click()
-        found += [f"wrong: {each}" for each in await faults(visit.page)]
+        found += [f"wrong: {fault}" for fault in await faults(visit.page)]
         for number, value in enumerate((GOOD, "1240", "737")):
             await visit.page.locator("gateway-payment input").nth(number).press_sequentially(value)
     await visit.page.get_by_role("button", name=re.compile("^(Pay|Оплатити)$")).click()
     await visit.wait_for_state("declined")
-    found += [f"declined: {each}" for each in await faults(visit.page)]
+    found += [f"declined: {fault}" for fault in await faults(visit.page)]
     wide = await visit.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     assert (found, wide, visit.complaints) == ([], 0, [])

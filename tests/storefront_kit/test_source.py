@@ -39,9 +39,11 @@ def texts(language: str) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("saleor", VERSIONS, ids=str)
 def test_what_it_asks_is_valid_in_every_saleor(saleor: Version) -> None:
-    parts = {each["name"]: each["text"] for each in _TEMPLATE.finditer(SOURCE)}
+    parts = {template["name"]: template["text"] for template in _TEMPLATE.finditer(SOURCE)}
     asked = [
-        each["text"].replace("${SESSION}", parts["SESSION"]) for each in _TEMPLATE.finditer(SOURCE) if each["graphql"]
+        template["text"].replace("${SESSION}", parts["SESSION"])
+        for template in _TEMPLATE.finditer(SOURCE)
+        if template["graphql"]
     ]
     assert len(asked) == 7
     for document in asked:
@@ -99,7 +101,7 @@ def test_both_languages_say_the_same_things() -> None:
     assert len(english) > 30
     for name, said in ukrainian.items():
         assert len(said) == len(english[name]), name
-        assert all(re.search("[а-яіїєґ]", each) for each in said), name
+        assert all(re.search("[а-яіїєґ]", text) for text in said), name
 
 
 def test_what_the_app_says_too_it_says_in_the_same_words() -> None:

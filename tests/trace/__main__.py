@@ -30,15 +30,15 @@ def numbers(story: Story) -> dict[str, int]:
 
 def as_json(stories: Sequence[Story]) -> str:
     """Return the numbers, and the files that were entered, in order."""
-    return json.dumps({each.name: numbers(each) | {"entered": each.counts.files} for each in stories}, indent=2)
+    return json.dumps({story.name: numbers(story) | {"entered": story.counts.files} for story in stories}, indent=2)
 
 
 def as_table(stories: Sequence[Story], *, files: bool) -> str:
     """Return the numbers for people; with ``files``, the files too."""
     lines = [f"{'':50}" + "".join(f"{name:>13}" for name in _COLUMNS)]
-    for each in stories:
-        lines.append(f"{each.name:50}" + "".join(f"{number:13}" for number in numbers(each).values()))
-        lines += [f"    {file}" for file in each.counts.files if files]
+    for story in stories:
+        lines.append(f"{story.name:50}" + "".join(f"{number:13}" for number in numbers(story).values()))
+        lines += [f"    {file}" for file in story.counts.files if files]
     return "\n".join(lines)
 
 

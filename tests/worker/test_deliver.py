@@ -85,12 +85,12 @@ async def test_saleor_is_down_and_comes_back(shop: Shop) -> None:
     await shop.notify(payment(shop.order_id))
     shop.saleor.failures.extend([SaleorUnreachableError("down")] * 12)
     await shop.pass_time(minutes=5)
-    [event] = [each for each in await outbox(shop) if each.type == "CHARGE_SUCCESS"]
+    [event] = [event for event in await outbox(shop) if event.type == "CHARGE_SUCCESS"]
     assert event.state is EventState.WAITING
     assert event.last_error == "down"
     assert shop.amounts == amounts()
     await shop.pass_time(hours=1)
-    [event] = [each for each in await outbox(shop) if each.type == "CHARGE_SUCCESS"]
+    [event] = [event for event in await outbox(shop) if event.type == "CHARGE_SUCCESS"]
     assert event.state is EventState.DELIVERED
     assert event.delivered_at is not None
     assert event.next_attempt_at is None
@@ -187,7 +187,7 @@ async def test_what_cannot_be_said_is_a_visible_problem_and_blocks_nothing(paid_
     await put(paid_shop, "INFO", amount="-1.00")
     await put(paid_shop, "INFO")
     await paid_shop.work()
-    states = [each.state for each in await outbox(paid_shop)][-2:]
+    states = [event.state for event in await outbox(paid_shop)][-2:]
     assert states == [EventState.REFUSED, EventState.DELIVERED]
     assert problem_text((await paid_shop.aggregate()).payment)
 
@@ -205,7 +205,7 @@ async def test_what_saleor_has_already_counts_as_delivered(paid_shop: Shop) -> N
 
     paid_shop.saleor.report = arrives_but_is_not_answered  # type: ignore[method-assign,assignment]
     await paid_shop.pass_time(minutes=1)
-    [event] = [each for each in await outbox(paid_shop) if each.id in reported]
+    [event] = [event for event in await outbox(paid_shop) if event.id in reported]
     assert (event.state, event.attempts) == (EventState.DELIVERED, 2)
     assert paid_shop.amounts == amounts(charged="570.50")  # counted once
 
@@ -214,7 +214,7 @@ async def test_what_saleor_has_already_counts_as_delivered(paid_shop: Shop) -> N
 async def test_events_of_one_payment_are_told_in_the_order_in_which_they_happened(paid_shop: Shop) -> None:
     """Told out of order, "refunded" would be overwritten by "you may refund"."""
     await put(paid_shop, *["INFO"] * 5)
-    expected = [each.psp_reference for each in await outbox(paid_shop)][-5:]
+    expected = [event.psp_reference for event in await outbox(paid_shop)][-5:]
     paid_shop.saleor.failures.extend([None, SaleorUnreachableError("down"), None, SaleorUnreachableError("down")])
     await paid_shop.pass_time(minutes=1)
     assert [report.psp_reference for report in paid_shop.saleor.reports] == expected
@@ -245,7 +245,7 @@ class TestNotes:
         shop.saleor.failures.append(SaleorUnreachableError("down"))
         await shop.pass_time(minutes=1)
         assert shop.saleor.reported_types == ["CHARGE_SUCCESS"]
-        states = [(each.type, each.state) for each in await outbox(shop)]
+        states = [(event.type, event.state) for event in await outbox(shop)]
         assert states == [("INFO", EventState.SUPERSEDED), ("CHARGE_SUCCESS", EventState.DELIVERED)]
         assert shop.transaction.actions == ["REFUND"]
 
@@ -325,7 +325,7 @@ async def test_workers_at_the_same_moment_tell_each_event_once(paid_shop: Shop, 
     await work_at_once(paid_shop, second_process)
     assert paid_shop.saleor.reported_types == ["INFO"] * 4
     assert [report.psp_reference for report in paid_shop.saleor.reports] == [
-        each.psp_reference for each in (await outbox(paid_shop))[-4:]
+        event.psp_reference for event in (await outbox(paid_shop))[-4:]
     ]
 
 

@@ -40,10 +40,10 @@ async def test_a_payment_is_erased_when_it_is_old_enough_and_late_words_change_n
     found = await shop.services.payments.find(ByOrder(shop.order_id))
     assert found is not None
     notified = await shop.services.inbox.find_for_order(found.payment.account_id, shop.order_id)
-    said = [str(each.words) for each in timeline(found, notified)]
-    assert any("erases the shopper's data" in each for each in said), said
-    assert any("content is no longer stored" in each for each in said), said
-    before = [(each.state, each.amount) for each in found.operations]
+    said = [str(entry.words) for entry in timeline(found, notified)]
+    assert any("erases the shopper's data" in line for line in said), said
+    assert any("content is no longer stored" in line for line in said), said
+    before = [(operation.state, operation.amount) for operation in found.operations]
     assert notified[0].outcome is not None
     replayed = await process(shop.services, notified[0].id)  # by an operator
     assert replayed == outcome_message(notified[0].outcome)
@@ -51,7 +51,7 @@ async def test_a_payment_is_erased_when_it_is_old_enough_and_late_words_change_n
     await shop.work()
     found = await shop.services.payments.find(ByOrder(shop.order_id))
     assert found is not None
-    assert [(each.state, each.amount) for each in found.operations] == before
+    assert [(operation.state, operation.amount) for operation in found.operations] == before
     assert not found.payment.has_problems
 
 

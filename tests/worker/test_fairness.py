@@ -151,7 +151,7 @@ async def test_a_saleor_that_does_not_answer_holds_up_no_other(shop: Shop) -> No
         await shop.begin()
         await shop.notify(payment(shop.order_id))
         await wait_until_reported(shop, "CHARGE_SUCCESS")
-        assert [each.transaction_id for each in shop.saleor.reports] == [shop.transaction.id]
+        assert [report.transaction_id for report in shop.saleor.reports] == [shop.transaction.id]
         assert saleor.waiting == 20
 
 

@@ -136,10 +136,10 @@ async def test_signs_are_far_between(shop: Shop) -> None:
     begun = shop.clock.now
     shop.clock.now += HEARTBEAT_INTERVAL - timedelta(seconds=1)
     await heartbeat.beat(shop.services)
-    assert [each.seen_at for each in await known(shop)] == [begun]
+    assert [process.seen_at for process in await known(shop)] == [begun]
     shop.clock.now += timedelta(seconds=1)
     await heartbeat.beat(shop.services)
-    assert [(each.started_at, each.seen_at) for each in await known(shop)] == [(begun, shop.clock.now)]
+    assert [(process.started_at, process.seen_at) for process in await known(shop)] == [(begun, shop.clock.now)]
 
 
 async def test_what_only_serves_is_no_worker(shop: Shop) -> None:
@@ -182,7 +182,7 @@ async def test_those_that_were_killed_are_forgotten_in_the_end(shop: Shop) -> No
         )
         await record_heartbeat(session, replace(WORKER, id="silent"), shop.clock.now - DELETED_AFTER)
         await record_heartbeat(session, WORKER, shop.clock.now)
-    assert [each.id for each in await known(shop)] == [WORKER.id, "silent"]
+    assert [process.id for process in await known(shop)] == [WORKER.id, "silent"]
 
 
 @pytest.mark.fault("database-away")

@@ -28,7 +28,7 @@ async def waiting(shop: Shop) -> list[timedelta]:
     """Return how long each event waits that Saleor has not taken."""
     async with shop.services.database.transaction() as session:
         events = (await session.exec(select(SaleorEvent).where(SaleorEvent.state == EventState.WAITING))).all()
-    return [each.next_attempt_at - shop.clock.now for each in events if each.next_attempt_at]
+    return [event.next_attempt_at - shop.clock.now for event in events if event.next_attempt_at]
 
 
 async def heard(shop: Shop) -> None:

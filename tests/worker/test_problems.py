@@ -106,9 +106,9 @@ async def test_a_crash_between_telling_and_remembering_shows_nothing_twice(
             await compare_problems(shop.services, shop.saleor, shop.installation.id)
     shop.clock.forward(minutes=5)
     await compare_problems(shop.services, shop.saleor, shop.installation.id)
-    assert [each.count for each in shop.saleor.problems] == [2]
+    assert [problem.count for problem in shop.saleor.problems] == [2]
     await compare_problems(shop.services, shop.saleor, shop.installation.id)
-    assert [each.count for each in shop.saleor.problems] == [2]
+    assert [problem.count for problem in shop.saleor.problems] == [2]
 
 
 @one_database

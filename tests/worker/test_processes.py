@@ -45,7 +45,7 @@ class SlowSaleor:
 
     async def graphql(self, request: Request) -> Response:
         asked = (await request.json())["variables"]
-        references = {name: each for name, each in asked.items() if name.startswith("pspReference")}
+        references = {name: answer for name, answer in asked.items() if name.startswith("pspReference")}
         self.reports.update(references.values())
         self.arrived.set()
         await self.let_go.wait()
@@ -175,7 +175,7 @@ async def test_stopped_in_the_middle_of_a_delivery_it_finishes_it(
         await leave_one_more(services)
         saleor.let_go.set()
         assert await worker.ended() == 0
-    assert [each.state for each in await events(services)] == [EventState.DELIVERED, EventState.WAITING]
+    assert [event.state for event in await events(services)] == [EventState.DELIVERED, EventState.WAITING]
     assert saleor.reports == {"event-0": 1}
     assert "rror" not in worker.log.read_text()
 
@@ -223,16 +223,16 @@ async def test_killed_in_the_middle_of_a_delivery_another_worker_takes_over(
 
 async def taken_over(settings: Settings, services: Services, saleor: SlowSaleor, folder: Path) -> None:
     """Another worker tells Saleor again, as soon as the dead one's claim has run out."""
-    assert [each.state for each in await events(services)] == [EventState.WAITING]
+    assert [event.state for event in await events(services)] == [EventState.WAITING]
     saleor.let_go.set()
 
     async def told() -> bool:
-        return [each.state for each in await events(services)] == [EventState.DELIVERED]
+        return [event.state for event in await events(services)] == [EventState.DELIVERED]
 
     async with started(settings, "worker", folder / "another log"):
         await eventually(told)
     assert saleor.reports == {"event-0": 2}
-    assert [each.attempts for each in await events(services)] == [2]
+    assert [event.attempts for event in await events(services)] == [2]
 
 
 @pytest.mark.fault("two-workers")
@@ -244,7 +244,7 @@ async def test_two_workers_at_once_do_each_job_once(
     saleor.let_go.set()
 
     async def all_told() -> bool:
-        return {each.state for each in await events(services)} == {EventState.DELIVERED}
+        return {event.state for event in await events(services)} == {EventState.DELIVERED}
 
     one, two = (started(settings, "worker", tmp_path / name) for name in ("one", "two"))
     async with one as first, two as second:
@@ -254,7 +254,7 @@ async def test_two_workers_at_once_do_each_job_once(
             worker.process.terminate()
         assert (await first.ended(), await second.ended()) == (0, 0)
     assert saleor.reports == {f"event-{number}": 1 for number in range(60)}
-    assert {each.attempts for each in await events(services)} == {1}
+    assert {event.attempts for event in await events(services)} == {1}
 
 
 @pytest.mark.fault("process-stopped")
@@ -270,5 +270,5 @@ async def test_a_web_process_finishes_its_workers_jobs_too(
         await app.stopping(words="Waiting for application shutdown")
         saleor.let_go.set()
         await app.ended()
-    assert [each.state for each in await events(services)] == [EventState.DELIVERED]
+    assert [event.state for event in await events(services)] == [EventState.DELIVERED]
     assert saleor.reports == {"event-0": 1}

@@ -44,9 +44,9 @@ async def test_what_was_begun_is_finished_and_nothing_else_is_begun(paid_shop: S
     await running
 
     assert paid_shop.saleor.reported_types == ["REFUND_SUCCESS"]
-    assert sorted(each.state for each in await events(paid_shop)) == [EventState.DELIVERED, EventState.WAITING]
+    assert sorted(event.state for event in await events(paid_shop)) == [EventState.DELIVERED, EventState.WAITING]
     assert await paid_shop.work() == 1  # by whoever comes next, without waiting for anything
-    assert {each.psp_reference for each in paid_shop.saleor.reports} == {"portal-1", "portal-2"}
+    assert {report.psp_reference for report in paid_shop.saleor.reports} == {"portal-1", "portal-2"}
 
 
 @pytest.mark.fault("process-stopped")

@@ -64,7 +64,10 @@ async def test_days_on_which_little_has_moved_are_summed_together(
     await refunded_on_some_days(shop)
     with count_queries(shop.services.database) as counted:
         await sum_days(shop.services, shop.installation.id)
-    found = [((each.day - BEGUN).days, each.kind, str(each.amount), each.count) for each in await kept(shop)]
+    found = [
+        ((day_total.day - BEGUN).days, day_total.kind, str(day_total.amount), day_total.count)
+        for day_total in await kept(shop)
+    ]
     refunds = [(day, "refunded", "69.50", 1) for day in (1, 2, 5, 40)]
     assert sorted(found) == [(0, "charged", TOTAL, 1), *refunds]
     days = Days(BEGUN, last_finished_day(shop.clock.now))

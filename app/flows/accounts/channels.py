@@ -121,7 +121,9 @@ def _channel_status(
         Missing.STOREFRONT: account is not None and not account.storefront_origins,
     }
     name = channel.name if channel else None
-    return ChannelStatus(slug, name, currency, account, tuple(each for each, is_so in missing.items() if is_so))
+    return ChannelStatus(
+        slug, name, currency, account, tuple(requirement for requirement, is_so in missing.items() if is_so)
+    )
 
 
 @dataclass(frozen=True, slots=True)

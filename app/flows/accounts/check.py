@@ -156,7 +156,7 @@ def find_limitations(view: AccountView) -> list[Limitation]:
         Limitation.PAYOUT_LIMITS: account.payouts and None in (account.payout_most, account.payout_most_a_day),
         Limitation.PAYOUT_STAFF: account.payouts and not account.payout_staff,
     }
-    return [each for each, is_missing in missing.items() if is_missing]
+    return [requirement for requirement, is_missing in missing.items() if is_missing]
 
 
 def limitation_facts(view: AccountView) -> Mapping[str, str]:

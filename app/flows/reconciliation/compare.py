@@ -87,7 +87,9 @@ def find_differences(
     listed = [entry for number, entry in enumerate(entries) if not is_repeated_payment(entry, entries[:number])]
     entries = [_as_subscription_charge(aggregate, entry) for entry in listed]
     ours = [
-        each for each in entries if paid is None or subscribed or each.payment_id == paid or _is_turn(aggregate, each)
+        entry
+        for entry in entries
+        if paid is None or subscribed or entry.payment_id == paid or _is_turn(aggregate, entry)
     ]
     # A declined card, or a page that was only opened, has moved nothing: whoever paid it and in whatever currency.
     of_others = [entry for entry in entries if entry not in ours and entry.state not in _MOVED_NOTHING]
@@ -95,16 +97,16 @@ def find_differences(
         entry for entry in ours if entry.currency != aggregate.payment.currency and entry.state not in _MOVED_NOTHING
     ]
     found = [Difference(DiscrepancyKind.UNKNOWN, entry) for entry in of_others]
-    comparable = [each for each in ours if each.currency == aggregate.payment.currency]
+    comparable = [entry for entry in ours if entry.currency == aggregate.payment.currency]
     matched: list[tuple[Entry, Operation]] = []
     shown: list[Operation] = []
-    for entry in [each for each in comparable if each.kind is Kind.CREATE]:
+    for entry in [entry for entry in comparable if entry.kind is Kind.CREATE]:
         what = _payment_difference(aggregate, entry)
         if what is not None:
             found.append(Difference(what, entry, aggregate.create))
         matched.append((entry, aggregate.create))
     for kind in _SECONDARY:
-        found += _match_kind(aggregate, [each for each in comparable if each.kind is kind], kind, matched)
+        found += _match_kind(aggregate, [entry for entry in comparable if entry.kind is kind], kind, matched)
     for entry in in_another:
         operation = _operation_in_another_currency(aggregate, entry, [*shown, *(known for _, known in matched)])
         found.append(Difference(DiscrepancyKind.CURRENCY, entry, operation))
@@ -151,9 +153,9 @@ def _number_copies(found: Sequence[Difference], entries: Sequence[Entry]) -> lis
     named = [
         (difference.aspect, None if difference.entry is None else difference.entry.without_time) for difference in found
     ]
-    present = [each.without_time for each in entries]
+    present = [entry.without_time for entry in entries]
     agreed = [present.count(entry) - named.count((aspect, entry)) if entry else 0 for aspect, entry in named]
-    return [replace(each, copies=agreed[n] + 1 + named[:n].count(named[n])) for n, each in enumerate(found)]
+    return [replace(entry, copies=agreed[n] + 1 + named[:n].count(named[n])) for n, entry in enumerate(found)]
 
 
 def differences_of_unknown_order(entries: Sequence[Entry]) -> list[Difference]:
@@ -192,19 +194,19 @@ def _match_kind(
     aggregate: PaymentAggregate, entries: Sequence[Entry], kind: Kind, matched: list[tuple[Entry, Operation]]
 ) -> list[Difference]:
     """Match equal ones first, then those that may be the same; whatever remains on either side is a difference."""
-    left = [each for each in aggregate.operations if each.kind is kind]
-    waiting = sorted(entries, key=lambda each: (each.state is State.FAILURE, each.state is not State.SUCCESS))
+    left = [operation for operation in aggregate.operations if operation.kind is kind]
+    waiting = sorted(entries, key=lambda entry: (entry.state is State.FAILURE, entry.state is not State.SUCCESS))
     found: list[Difference] = []
     for fits, what in _MATCHING_STEPS:
         for strict in (True, False):  # equal refunds of a split payment may be of different sub-merchants
             for entry in list(waiting):
                 operation = next(
                     (
-                        each
-                        for each in left
-                        if fits(entry, each)
-                        and _is_same_charge(aggregate, entry, each)
-                        and (not strict or _receivers_agree(entry, each))
+                        operation
+                        for operation in left
+                        if fits(entry, operation)
+                        and _is_same_charge(aggregate, entry, operation)
+                        and (not strict or _receivers_agree(entry, operation))
                     ),
                     None,
                 )
@@ -216,8 +218,8 @@ def _match_kind(
                 if what is not None:
                     found.append(Difference(what, entry, operation))
     # A failure that we have no record of has moved nothing, wherever it was attempted.
-    missing = [each for each in waiting if each.state is not State.FAILURE]
-    return found + [Difference(DiscrepancyKind.MISSED, each) for each in missing]
+    missing = [entry for entry in waiting if entry.state is not State.FAILURE]
+    return found + [Difference(DiscrepancyKind.MISSED, entry) for entry in missing]
 
 
 def _same_amount(entry: Entry, operation: Operation) -> bool:
@@ -305,7 +307,7 @@ def _missing_from_books(
     """Return the operations that succeeded in the period by our books, but are not in the gateway's at all."""
     if period is None:
         return []
-    taken = {id(each) for each in shown}
+    taken = {id(operation) for operation in shown}
     return [
         Difference(DiscrepancyKind.NOT_SHOWN, operation=operation)
         for operation in aggregate.operations

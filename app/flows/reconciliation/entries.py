@@ -31,7 +31,7 @@ _KINDS: dict[str, tuple[Kind, Flow | None]] = {
 _ANOTHER_PAYMENT = (Kind.RECURRING, None)  # money that we cannot name is never skipped (laws of money, 16)
 _GOES_OUT = frozenset({Method.REFUND.value, "dispute", Method.VOID.value, Method.CREDIT.value})
 _NO_PAYMENTS_OF_OURS = frozenset({Method.LOOKUP.value, Method.P2P.value})  # a card check, a transfer between cards
-METHODS = tuple(Method(each) for each in _KINDS)
+METHODS = tuple(Method(kind) for kind in _KINDS)
 """The methods of our payments."""
 
 
@@ -104,7 +104,7 @@ class Entry:
             "payment_id": self.payment_id,
             "kind": self.kind.value,
             "state": self.state.value,
-            "amounts": [str(each) for each in self.amounts],
+            "amounts": [str(amount) for amount in self.amounts],
             "currency": self.currency,
             "at": None if self.at is None else self.at.isoformat(),
             "flow": None if self.flow is None else self.flow.value,
@@ -118,7 +118,7 @@ class Entry:
             payment_id=facts["payment_id"],
             kind=Kind(facts["kind"]),
             state=State(facts["state"]),
-            amounts=tuple(Decimal(each) for each in facts["amounts"]),
+            amounts=tuple(Decimal(fact) for fact in facts["amounts"]),
             currency=facts["currency"],
             at=None if facts["at"] is None else datetime.fromisoformat(facts["at"]),
             flow=None if facts["flow"] is None else Flow(facts["flow"]),
@@ -185,14 +185,14 @@ def transactions_of(lines: Iterable[BookLine]) -> list[tuple[Entry, list[BookLin
         )
         share = _receiver_share(line)
         if share is not None:
-            place = next((n for n, (each, _) in enumerate(alike) if _can_take_receiver(each, *share)), None)
+            place = next((n for n, (entry, _) in enumerate(alike) if _can_take_receiver(entry, *share)), None)
             if place is not None:
                 entry, its_lines = alike[place]
                 receivers = tuple(sorted((*entry.receivers, share)))
                 alike[place] = (replace(entry, receivers=receivers), [*its_lines, line])
                 continue
         alike.append((_entry(line, () if share is None else (share,)), [line]))
-    return [each for alike in found.values() for each in alike]
+    return [entry for alike in found.values() for entry in alike]
 
 
 def is_repeated_payment(entry: Entry, before: Sequence[Entry]) -> bool:
@@ -209,7 +209,7 @@ def _receiver_share(line: BookLine) -> tuple[str, Decimal] | None:
 
 def _can_take_receiver(entry: Entry, receiver: str, amount: Decimal) -> bool:
     """Return whether a further receiver of that amount can belong to the transaction of an entry."""
-    given = sum((each for _, each in entry.receivers), amount)
+    given = sum((part for _, part in entry.receivers), amount)
     return bool(entry.receivers) and given <= max(entry.amounts) and receiver not in dict(entry.receivers)
 
 

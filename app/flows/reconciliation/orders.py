@@ -111,9 +111,9 @@ async def compare_orders(
             ]
         elif payment.payment.account_id == account.id:  # else it is compared with the other account's books
             found = find_differences(payment, entries, period)
-            if any(not each.is_readable and each.is_compared for each in of_order) and not found:
+            if any(not book_line.is_readable and book_line.is_compared for book_line in of_order) and not found:
                 found = [Difference(DiscrepancyKind.UNREADABLE)]
-            ours += [(payment, each) for each in found]
+            ours += [(payment, difference) for difference in found]
     return ours, unknown
 
 
@@ -224,7 +224,7 @@ def _differs(payment: PaymentAggregate, difference: Difference) -> bool:
         return False  # a line that could not be read: the gateway's own record was posted
     key = difference.key(payment.payment.order_id)
     again = find_differences(payment, [difference.entry] * difference.copies)
-    return any(each.key(payment.payment.order_id) == key for each in again)
+    return any(difference.key(payment.payment.order_id) == key for difference in again)
 
 
 async def _still_differs(look_ups: LookUps, payment: PaymentAggregate, difference: Difference) -> bool:

@@ -178,7 +178,7 @@ async def preview(
             after = None
             while lines := await spool.next_orders(after, BATCH_SIZE):
                 ours, unknown_orders = await compare_orders(services, account, lines, period)
-                found += [build_finding(payment, each, DiscrepancyState.FOUND) for payment, each in ours]
+                found += [build_finding(payment, difference, DiscrepancyState.FOUND) for payment, difference in ours]
                 found += unknown_orders
                 progress.add_compared(len(lines))
                 after = list(lines)[-1]

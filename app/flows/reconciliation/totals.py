@@ -116,8 +116,10 @@ class Totals:
                 compared_at=now,
             )
             totals = [
-                Total(day, account_id, channel, currency, kind, each.amount, each.count, each.fee, each.fees, receiver)
-                for (channel, receiver, currency, kind), each in sums.items()
+                Total(
+                    day, account_id, channel, currency, kind, total.amount, total.count, total.fee, total.fees, receiver
+                )
+                for (channel, receiver, currency, kind), total in sums.items()
             ]
             yield compared, totals
 

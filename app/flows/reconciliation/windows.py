@@ -138,7 +138,7 @@ class Comparison:
             for account in await self._services.accounts.all()
             if account.installation_id == mine.installation_id and account.pos_id.lower() == pos_id
         ]
-        return mine.id == min(same, key=lambda each: (each.created_at, each.id)).id
+        return mine.id == min(same, key=lambda operation: (operation.created_at, operation.id)).id
 
     async def _gather(self, spool: Spool, period: Period) -> None:
         run = self._run
@@ -166,7 +166,7 @@ class Comparison:
         if not found:
             return []
         # Stored before the gateway is queried: after a crash, the next process has the findings.
-        await self._save([build_finding(payment, each, DiscrepancyState.FOUND) for payment, each in found])
+        await self._save([build_finding(payment, difference, DiscrepancyState.FOUND) for payment, difference in found])
         return await settle(self._services, self._look_ups, found)
 
     async def _compare_missing(self, spool: Spool, period: Period) -> None:

@@ -198,7 +198,7 @@ async def confirm(
     )
     # Not from the cache: it may hold people and limits that the store owner has just changed.
     accounts = await services.accounts.all(installation_id)
-    account = next((each for each in accounts if each.id == proposal["account"]), None)
+    account = next((account for account in accounts if account.id == proposal["account"]), None)
     if account is None:
         raise PayoutRefusedError({"": NO_ACCOUNT})
     if person is not None:

@@ -99,7 +99,7 @@ async def check_channels(
     if found.unreachable:  # reported by the check of Saleor itself
         return []
     active = [channel for channel in found.channels if Missing.ACTIVE not in channel.missing]
-    works = [each.slug for each in active if each.works]
+    works = [channel.slug for channel in active if channel.works]
     renamed = [_renamed(gone, slugs) for gone, slugs in successors(found).items() if slugs]
     if renamed and not works:
         return renamed
@@ -107,17 +107,19 @@ async def check_channels(
         what = LazyMessage("Shoppers cannot pay in any channel.")
         remedy = LazyMessage("Assign a merchant account to a channel, under “Set up”, “Channels”.")
         return [error(Subject.CHANNELS, what, remedy)]
-    without = [each.slug for each in active if each.account is None]
-    broken = [each for each in active if each.account is not None and not each.works]
+    without = [channel.slug for channel in active if channel.account is None]
+    broken = [channel for channel in active if channel.account is not None and not channel.works]
     findings = [
         *renamed,
         *(
             warning(
                 Subject.CHANNELS,
-                LazyMessage("In %(channel)s shoppers cannot pay: %(why)s.", channel=each.slug, why=_why(each.missing)),
+                LazyMessage(
+                    "In %(channel)s shoppers cannot pay: %(why)s.", channel=channel.slug, why=_why(channel.missing)
+                ),
                 LazyMessage("Choose another account for it, or none, under “Set up”, “Channels”."),
             )
-            for each in broken
+            for channel in broken
         ),
     ]
     if without:

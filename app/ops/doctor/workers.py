@@ -64,7 +64,7 @@ async def check_worker(services: Services) -> Sequence[Finding]:
         found.append(error(Subject.WORKER, what, _START, detail=f"the last was {last.host}, process {last.pid}"))
     else:
         found.append(fine(Subject.WORKER, LazyMessage("A worker was seen at %(when)s.", when=last.seen_at)))
-    versions = sorted({each.version for each in running})
+    versions = sorted({process.version for process in running})
     if len(versions) > 1:
         what = LazyMessage(
             "Processes of different versions are running: %(versions)s.", versions=Joined(tuple(versions))

@@ -75,15 +75,15 @@ def pages_to_close(attempts: Sequence[Attempt], to_pay: Decimal) -> list[int]:
     alive = [attempt for attempt in attempts if (attempt.open or attempt.covered) and attempt.number not in closing]
     if not alive:
         return closing
-    newest = max(alive, key=lambda each: each.number)
+    newest = max(alive, key=lambda attempt: attempt.number)
     left = to_pay - sum((attempt.covered for attempt in attempts), ZERO)
-    requested = sum((each.amount for each in alive if each.open), ZERO)
-    older = [each for each in alive if each.open and each is not newest]
-    for each in sorted(older, key=lambda older: (older.amount != newest.amount, older.number)):
+    requested = sum((attempt.amount for attempt in alive if attempt.open), ZERO)
+    older = [attempt for attempt in alive if attempt.open and attempt is not newest]
+    for attempt in sorted(older, key=lambda attempt: (attempt.amount != newest.amount, attempt.number)):
         if requested <= left:
             break
-        requested -= each.amount
-        closing.append(each.number)
+        requested -= attempt.amount
+        closing.append(attempt.number)
     return closing
 
 
@@ -171,7 +171,7 @@ def close_competing_pages(
     """
     if newest.to_pay is None:
         return
-    of_currency = [each for each in aggregates if each.payment.currency == newest.currency]
+    of_currency = [aggregate for aggregate in aggregates if aggregate.payment.currency == newest.currency]
     known = attempts_of(of_currency, newest.currency)
     exceeding = pages_exceeding_remainder(known, newest.to_pay)
     closing = pages_to_close(known, newest.to_pay) if replacing else exceeding
@@ -180,7 +180,7 @@ def close_competing_pages(
         if row_id_of(aggregate.payment) in closing:
             reason = too_much if row_id_of(aggregate.payment) in exceeding else CloseReason.REPLACED
             _schedule_closing(aggregate, newest, context.now, reason=reason)
-    paid = {each.number: each.paid + each.perhaps_paid for each in known}
+    paid = {attempt.number: attempt.paid + attempt.perhaps_paid for attempt in known}
     flag_double_payment(
         [(aggregate, paid[row_id_of(aggregate.payment)]) for aggregate in of_currency], newest.to_pay, context.now
     )

@@ -235,7 +235,7 @@ def _apportion(todo: int, weights: Mapping[str, Fraction], rest_to: str | None) 
     if rest_to is not None:
         given[rest_to] = given.get(rest_to, 0) + over
         return given
-    for who in sorted(exact, key=lambda each: (given[each] - exact[each], each))[:over]:
+    for who in sorted(exact, key=lambda sub_merchant: (given[sub_merchant] - exact[sub_merchant], sub_merchant))[:over]:
         given[who] += 1
     return given
 

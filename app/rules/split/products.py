@@ -114,7 +114,7 @@ def piece_prices(total: Decimal, quantity: int, unit: Decimal = CENT) -> list[tu
     """Return (pieces, price per piece) pairs that sum to ``total``: 10.00 for 3 is 2 at 3.33 and 1 at 3.34."""
     units, over = divmod(int(total / unit), max(quantity, 1))
     parts = [(max(quantity, 1) - over, units * unit), (over, (units + 1) * unit)]
-    return [(number, each) for number, each in parts if number and each]
+    return [(number, amount) for number, amount in parts if number and amount]
 
 
 def _item_of_line(line: SourceLine) -> Item | None:

@@ -72,7 +72,7 @@ class Remainder:
         whole = sum(exact.values(), Fraction())
         if not whole:
             return rest
-        return Remainder(rest.left, {who: each * Fraction(rest.total) / whole for who, each in exact.items()})
+        return Remainder(rest.left, {who: share * Fraction(rest.total) / whole for who, share in exact.items()})
 
 
 def divide_capture(amount: Decimal, allocated: Mapping[str, Decimal], currency: str) -> Shares:

@@ -77,9 +77,11 @@ def standing_of(aggregate: PaymentAggregate, *, with_waiting: bool = True) -> Sp
     received = tuple(_received_parts(aggregate))
     sums = _sum_shares(received)
     counting = [
-        each
-        for each in aggregate.operations
-        if each.kind is Kind.REFUND and not each.has_surely_failed and (with_waiting or each.state is not State.WAITING)
+        operation
+        for operation in aggregate.operations
+        if operation.kind is Kind.REFUND
+        and not operation.has_surely_failed
+        and (with_waiting or operation.state is not State.WAITING)
     ]
     known = [
         OperationShares(operation, shares, known=True)

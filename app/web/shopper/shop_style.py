@@ -5,7 +5,7 @@ _WHITE, _BLACK = "#ffffff", "#000000"
 
 def render_stylesheet(color: str) -> str:
     """Return the style sheet that gives buttons this colour, like #1a2b3c, with text of a readable contrast."""
-    text = max(_WHITE, _BLACK, key=lambda each: _contrast(color, each))
+    text = max(_WHITE, _BLACK, key=lambda tone: _contrast(color, tone))
     hovered = f"color-mix(in srgb, {color} 85%, {text})"
     return f":root:root:root {{ --button: {color}; --button-hovered: {hovered}; --on-button: {text}; }}\n"
 

@@ -243,7 +243,7 @@ async def stream_body(response: httpx2.Response) -> AsyncGenerator[bytes, None]:
     We request no compression; a body that was compressed once on the way is decompressed. Raises BodyError for any
     other content coding and for an incomplete body, and the errors of the HTTP library.
     """
-    codings = [each.strip().lower() for each in response.headers.get("Content-Encoding", "").split(",")]
+    codings = [part.strip().lower() for part in response.headers.get("Content-Encoding", "").split(",")]
     match [coding for coding in codings if coding not in ("", "identity")]:
         case []:
             async for piece in response.aiter_raw():

@@ -35,7 +35,7 @@ class RequestBatcher(Generic[K, Q, A]):
         return await result
 
     async def _send_waiting(self, key: K) -> None:
-        waiting = [each for each in self._waiting.pop(key) if not each[1].done()]
+        waiting = [entry for entry in self._waiting.pop(key) if not entry[1].done()]
         batches = [waiting[begin : begin + self._max_size] for begin in range(0, len(waiting), self._max_size)]
         await asyncio.gather(*(self._send_batch(key, batch) for batch in batches))
 

@@ -37,7 +37,7 @@ async def fetch_channels(
         )
         for row in rows
     ]
-    return sorted(found, key=lambda each: (each.name.casefold(), each.slug))
+    return sorted(found, key=lambda channel: (channel.name.casefold(), channel.slug))
 
 
 def _is_slug(value: object) -> bool:

@@ -118,7 +118,7 @@ def _webhooks(wanted: Sequence[Mapping[str, Any]], found: Sequence[InstalledWebh
         # The best of those for the same event is kept: the right address counts most, then being active.
         candidates = sorted(
             (webhook for webhook in ours if events & webhook.events),
-            key=lambda each: (each.target_url != entry["targetUrl"], not each.is_active, each.id),
+            key=lambda webhook: (webhook.target_url != entry["targetUrl"], not webhook.is_active, webhook.id),
         )
         ours = [webhook for webhook in ours if webhook not in candidates]
         if not candidates:
@@ -131,8 +131,8 @@ def _webhooks(wanted: Sequence[Mapping[str, Any]], found: Sequence[InstalledWebh
             yield Difference(Part.WEBHOOK, State.REPEATED, name, webhook_id=other.id)
     for webhook in ours:
         yield Difference(Part.WEBHOOK, State.LEFT_OVER, ", ".join(sorted(webhook.events)), webhook_id=webhook.id)
-    for each in foreign:
-        yield Difference(Part.WEBHOOK, State.FOREIGN, each.target_url, webhook_id=each.id)
+    for other in foreign:
+        yield Difference(Part.WEBHOOK, State.FOREIGN, other.target_url, webhook_id=other.id)
 
 
 def _is_ours(webhook: InstalledWebhook) -> bool:
@@ -179,7 +179,7 @@ def _extensions(wanted: Sequence[Mapping[str, Any]], found: Sequence[InstalledEx
             Aspect.LABEL: installed.label != entry["label"],
             Aspect.PERMISSIONS: installed.permissions != frozenset(entry.get("permissions") or ()),
         }
-        if aspects := tuple(each for each, has_changed in differs.items() if has_changed):
+        if aspects := tuple(aspect for aspect, has_changed in differs.items() if has_changed):
             yield Difference(Part.EXTENSION, State.CHANGED, entry["label"], aspects)
     for extension in remaining:
         yield Difference(Part.EXTENSION, State.LEFT_OVER, extension.label)

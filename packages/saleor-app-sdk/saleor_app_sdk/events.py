@@ -341,7 +341,7 @@ class RequestedAction(Event):
         ]
         unanswered.sort(key=lambda event: event.created_at or _EARLIEST, reverse=True)
         requested = self.action.amount
-        return tuple([each for each in unanswered if each.amount and each.amount.amount == requested] or unanswered)
+        return tuple([event for event in unanswered if event.amount and event.amount.amount == requested] or unanswered)
 
     @property
     def request_keys(self) -> tuple[str, ...]:

@@ -41,7 +41,7 @@ class SandboxGateway:
 
     async def asked(self, part: str) -> int:
         """Return how many calls there were whose path has this in it."""
-        return sum(part in each.path for each in await self.control.calls())
+        return sum(part in call.path for call in await self.control.calls())
 
     def add_payment(
         self, order_id: str, at: datetime | None = None, amount: str = "569.50", **different: object

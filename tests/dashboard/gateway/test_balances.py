@@ -61,7 +61,7 @@ async def test_those_who_look_at_once_ask_once(
     staff_client: StaffClient, account: MerchantAccount, at_hand: SandboxGateway
 ) -> None:
     pages = await asyncio.gather(*(staff_client.see("/balances") for _ in range(10)))
-    assert {each.status_code for each in pages} == {200}
+    assert {page.status_code for page in pages} == {200}
     assert await at_hand.asked("/balances/") == 1
 
 

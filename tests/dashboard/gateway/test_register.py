@@ -44,7 +44,7 @@ def file_in(answer: httpx2.Response) -> str:
     """Return the file that the page saves."""
     lines = told(answer)
     assert "whole" in lines[-1]
-    return "".join(each.get("text", "") for each in lines)
+    return "".join(line.get("text", "") for line in lines)
 
 
 @pytest.mark.threat("csv-formulas")
@@ -63,7 +63,7 @@ async def test_a_register_as_csv_that_no_spreadsheet_computes(
         "\N{BYTE ORDER MARK}orderId,amount,dateTime (UTC)",
         "'=1+1,100.00,2026-10-05 12:00:00",
     ]
-    assert "Oct 1, 2026 to Oct 31, 2026: 1 of 1 lines received." in [each.get("told") for each in lines]
+    assert "Oct 1, 2026 to Oct 31, 2026: 1 of 1 lines received." in [line.get("told") for line in lines]
     assert lines[-1] == {"whole": "1 lines saved."}
 
 
@@ -99,7 +99,7 @@ async def test_json_lines_of_a_year_window_by_window(
     year = {"from": "2026-01-01", "to": "2026-12-31", "form": "ndjson"}
     answer = await download(staff_client, account, **year, status="success", method="purchase")
     records = [json.loads(line) for line in file_in(answer).splitlines()]
-    assert [each["orderId"] for each in records] == ["order-1", "order-6", "order-12"]
+    assert [record["orderId"] for record in records] == ["order-1", "order-6", "order-12"]
     assert await at_hand.asked("/streaming-report/start") == 12, "at most 31 days each"
     answer = await download(staff_client, account, **year, status=["failure", "init"])
     assert file_in(answer) == ""
@@ -114,7 +114,7 @@ async def test_what_breaks_off_is_no_file(
     await at_hand.control.options(register_polls=0)
     await at_hand.control.fault(FaultRule(path="/streaming-report/fetch/*", effect=effect))
     lines = told(await download(staff_client, account))
-    assert not any("whole" in each for each in lines)
+    assert not any("whole" in line for line in lines)
     assert lines[-1] == {
         "failed": (
             "The download was interrupted, and nothing was saved: the gateway did not send the whole "

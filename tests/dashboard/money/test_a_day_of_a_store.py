@@ -62,12 +62,12 @@ async def test_from_the_shoppers_to_the_accountant(store: Store) -> None:
         *("Charged", "Number of charges", "Refunded", "Number of refunds"),
         *("Charged back", "Number of chargebacks"),
     )
-    assert [line[each] for each in moved] == ["1679.67", "4", "38.03", "2", "50.00", "1"]
+    assert [line[column] for column in moved] == ["1679.67", "4", "38.03", "2", "50.00", "1"]
     assert [line[f"{name} (the gateway’s)"] for name in moved] == [line[name] for name in moved]
     assert line["Our records and the gateway’s"] == "both agree"
     state = store.sandbox.state
-    paid = [each for each in state.payments.values() if each.method != "auth"]
-    fees = sum((each.fee.total for each in [*paid, *state.operations.values()] if each.fee), Decimal(0))
+    paid = [payment for payment in state.payments.values() if payment.method != "auth"]
+    fees = sum((entry.fee.total for entry in [*paid, *state.operations.values()] if entry.fee), Decimal(0))
     assert Decimal(line["Fees (the gateway’s)"]) == Decimal(line["Fees"]) == fees
     assert Decimal(line["Net"]) == Decimal("1679.67") - Decimal("38.03") - Decimal("50.00") - fees
     lines = {

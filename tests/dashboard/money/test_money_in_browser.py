@@ -77,7 +77,7 @@ async def test_from_a_month_to_a_day_and_its_file(browser: Browser, staff_client
         await page.set_viewport_size({"width": 360, "height": 800})
         wide = await frame.locator("html").evaluate("it => it.scrollWidth - it.clientWidth")
         assert wide == 0
-    assert [each for each in complaints if "422" not in each] == []
+    assert [complaint for complaint in complaints if "422" not in complaint] == []
 
 
 @pytest.mark.long

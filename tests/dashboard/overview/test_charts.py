@@ -48,24 +48,26 @@ def test_every_day_is_drawn_within_the_plot_and_written_beside_it(pairs: list[tu
     values, before = [value for value, _ in pairs], [value for _, value in pairs]
     chart = drawn(values, before)
     for points in (chart.line, chart.before):
-        places = [tuple(map(int, each.split(","))) for each in points.split()]
+        places = [tuple(map(int, part.split(","))) for part in points.split()]
         assert len(places) == len(pairs)
-        assert places == sorted(places, key=lambda each: each[0])
+        assert places == sorted(places, key=lambda place: place[0])
         assert all(0 < x < WIDE and 0 <= y <= HIGH for x, y in places)
-    assert [(each.value, each.before) for each in chart.columns] == [(str(one), str(other)) for one, other in pairs]
+    assert [(column.value, column.before) for column in chart.columns] == [
+        (str(one), str(other)) for one, other in pairs
+    ]
     assert chart.columns[-1].label
     assert chart.ticks[-1] in {"0", "0.0", "0.00", "0E+1", "0E+2"} or Decimal(chart.ticks[-1]) == 0
 
 
 def test_what_is_more_stands_higher() -> None:
     chart = drawn([Decimal(1), Decimal(2), Decimal(0)], [Decimal(0)] * 3)
-    first, second, third = (int(each.split(",")[1]) for each in chart.line.split())
+    first, second, third = (int(part.split(",")[1]) for part in chart.line.split())
     assert second < first < third == HIGH
 
 
 def test_bars_are_as_long_as_what_they_count() -> None:
     found = bars([("many", 30), ("some", 15), ("one", 1)], write=str, write_share=lambda part: f"{part:.2f}")
-    assert [(each.name, each.count, each.length) for each in found] == [
+    assert [(bar.name, bar.count, bar.length) for bar in found] == [
         ("many", "30", 1000),
         ("some", "15", 500),
         ("one", "1", 33),

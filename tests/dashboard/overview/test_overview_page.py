@@ -52,7 +52,9 @@ async def sold(
 
 async def summed(staff_client: StaffClient, days: int = 62) -> None:
     """The nights have passed: what is over is summed."""
-    accounts = sorted(each.id for each in await staff_client.services.accounts.all(staff_client.shop.installation.id))
+    accounts = sorted(
+        account.id for account in await staff_client.services.accounts.all(staff_client.shop.installation.id)
+    )
     over = Days((NOON - days * DAY).date(), (NOON - DAY).date())
     async with staff_client.services.database.transaction() as session:
         await store_sums(session, accounts, over, NOON)

@@ -41,8 +41,8 @@ async def test_looking_for_a_shopper_leaves_her_address_in_no_address_of_a_page(
         await expect(frame.get_by_label("Search")).to_have_value(OLENA)
         asked += [await path_of(frame)]
         asked.append(await frame.locator("html").evaluate("() => location.href"))
-        assert len([each for each in asked if each.endswith("/parts/payments")]) == 2
-        assert not [each for each in asked if "olena" in each]
+        assert len([address for address in asked if address.endswith("/parts/payments")]) == 2
+        assert not [address for address in asked if "olena" in address]
         assert complaints == []
 
 
@@ -142,7 +142,7 @@ async def test_what_is_found_is_saved_as_a_file_from_within_the_sandboxed_frame(
         async with page.expect_download():
             await page.evaluate("token => refresh(token)", staff_client.token())
         await expect(frame.get_by_role("alert")).to_be_hidden()
-        assert [each for each in complaints if "401" not in each] == []
+        assert [complaint for complaint in complaints if "401" not in complaint] == []
 
 
 @one_database

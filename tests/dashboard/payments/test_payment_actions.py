@@ -88,7 +88,7 @@ async def test_the_same_form_sent_twice_is_done_once_and_answered_alike(staff_cl
     shop.gateway.will_answer(json_reply(operation("refund", shop.order_id, "100.00")))
     form = {"key": (await forms(staff_client))["refund"], "amount": "100.00"}
     answers = await run_concurrently(*(staff_client.do(f"/payments/{shop.order_id}/refund", **form) for _ in range(3)))
-    assert {each.status_code for each in answers} == {200}
+    assert {answer.status_code for answer in answers} == {200}
     assert "The amount was refunded." in text(await staff_client.do(f"/payments/{shop.order_id}/refund", **form))
     assert shop.gateway.calls == ["refund"]
     other = await staff_client.do(f"/payments/{shop.order_id}/refund", key=form["key"], amount="200.00")
@@ -154,7 +154,7 @@ async def test_what_cannot_be_done_is_refused_in_words(
     assert words in detail["message"]
     assert [*detail.get("fields", ())] == ([] if "key" in fields else ["amount"])
     assert shop.gateway.requests == []
-    assert all(each.state is State.SUCCESS for each in (await shop.aggregate()).operations)
+    assert all(operation.state is State.SUCCESS for operation in (await shop.aggregate()).operations)
 
 
 @pytest.mark.threat("staff-of-another-store")

@@ -165,7 +165,7 @@ async def test_what_was_said_is_fetched_only_when_somebody_looks(browser: Browse
         assert looked == []
         shown = await unfold(frame, "Current state at the gateway")
         await expect(shown.get_by_text('"status": "success"')).to_be_visible()
-        assert [action_of(each) for each in looked] == ["look"]
+        assert [action_of(request) for request in looked] == ["look"]
         assert complaints == []
 
 

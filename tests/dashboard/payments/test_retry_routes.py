@@ -24,7 +24,7 @@ async def test_saleor_is_told_again_what_it_refused(staff_client: StaffClient) -
     )
     async with staff_client.services.database.transaction() as session:
         rows = (await session.exec(select(SaleorEvent))).all()
-    assert {each.type: each.state for each in rows} == {
+    assert {row.type: row.state for row in rows} == {
         "CHARGE_SUCCESS": EventState.DELIVERED,
         "REFUND_SUCCESS": EventState.WAITING,
     }
@@ -58,7 +58,7 @@ async def test_the_gateway_notifies_again(staff_client: StaffClient) -> None:
     await shop.complete_payment()
     shop.gateway.will_answer_look_ups(json_reply([payment(shop.order_id)]))
     assert "arrive in a moment" in text(await staff_client.do(f"/payments/{shop.order_id}/notify-again"))
-    assert [each.path.rpartition(shop.order_id)[1] for each in shop.gateway.requests] == [shop.order_id]
+    assert [request.path.rpartition(shop.order_id)[1] for request in shop.gateway.requests] == [shop.order_id]
 
 
 @one_database

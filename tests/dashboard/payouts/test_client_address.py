@@ -14,7 +14,7 @@ CLAIMED, SEEN = "198.51.100.66", "203.0.113.9"
 
 def a_request(*forwarded: str, client: tuple[str, int] | None = CONNECTION) -> Request:
     """Return a request with these lines of the header, the first as sent by the browser."""
-    headers = [(OURS.lower().encode(), each.encode()) for each in forwarded]
+    headers = [(OURS.lower().encode(), header.encode()) for header in forwarded]
     return Request({"type": "http", "headers": headers, "client": client})
 
 

@@ -41,11 +41,13 @@ async def test_a_typed_card_is_paid_out_to_once(browser: Browser, staff_client: 
         await frame.get_by_role("button", name="Pay out now").dblclick()
         await expect(frame.get_by_role("status")).to_have_text("The payout was made.")
         await expect(frame.get_by_role("heading", level=1)).to_contain_text("Payout of")
-        complaints[:] = [each for each in complaints if "422" not in each]  # the form that was not complete
+        complaints[:] = [
+            complaint for complaint in complaints if "422" not in complaint
+        ]  # the form that was not complete
         assert complaints == []
     [heard] = payouts_asked(staff_client)
     assert heard.json["cc_number"] == NUMBER
-    assert any("/parts/payouts/review" in each for each in posted)
+    assert any("/parts/payouts/review" in address for address in posted)
     everything = "\n".join(posted).replace("+", "").replace("%20", "")
     assert NUMBER not in everything
     found = await staff_client.services.payments.find(ByOrder(heard.json["order_id"]))

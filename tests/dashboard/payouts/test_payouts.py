@@ -75,7 +75,7 @@ async def reviewed(client: StaffClient, **different: str) -> str:
 
 
 def payouts_asked(client: StaffClient) -> list[ReceivedRequest]:
-    return [each for each in client.shop.gateway.requests if each.method == "POST"]
+    return [request for request in client.shop.gateway.requests if request.method == "POST"]
 
 
 def wrong(answer: httpx2.Response) -> dict[str, str]:
@@ -198,8 +198,8 @@ async def test_confirmed_twice_it_is_one_payout_and_both_see_it(staff_client: St
     staff_client.shop.gateway.will_answer(HangUp())
     first = await staff_client.do("/payouts/confirm", sealed=sealed)
     again = await staff_client.do("/payouts/confirm", sealed=sealed)
-    for each in (first, again):
-        assert "The outcome is not known yet" in each.text
+    for response in (first, again):
+        assert "The outcome is not known yet" in response.text
     assert first.headers["content-location"] == again.headers["content-location"]
     assert len(payouts_asked(staff_client)) == 1
 

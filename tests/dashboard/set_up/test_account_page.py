@@ -175,7 +175,7 @@ async def test_books_are_compared_at_once_by_the_worker(staff_client: StaffClien
         assert "Compare them now" not in page
     async with staff_client.services.database.transaction() as session:
         runs = await list_runs(session, account_id=account.id, most=9)
-    assert [(each.state, each.due_at) for each in runs] == [(RunState.RUNNING, staff_client.shop.clock())]
+    assert [(run.state, run.due_at) for run in runs] == [(RunState.RUNNING, staff_client.shop.clock())]
 
 
 async def test_all_options_are_changed_at_once(staff_client: StaffClient, account: MerchantAccount) -> None:

@@ -27,7 +27,7 @@ def open_saleor(staff_client: StaffClient) -> None:
 
 async def routes(staff_client: StaffClient) -> dict[str, str]:
     found = await staff_client.services.accounts.routes(staff_client.shop.installation.id)
-    return {each.channel: each.account_id for each in found}
+    return {channel_route.channel: channel_route.account_id for channel_route in found}
 
 
 async def test_channels_are_shown_with_what_they_lack(staff_client: StaffClient) -> None:

@@ -184,8 +184,8 @@ async def test_of_several_accounts_one_is_chosen_and_one_that_is_off_is_not_offe
     await add_account(staff_client.services, staff_client.shop.installation.id, name="Second", currencies=["EUR"])
     page = (await staff_client.see("/set-up/try")).text
     assert "Second (Live, EUR)" in page
-    for each in await staff_client.services.accounts.all():
-        await staff_client.services.accounts.change(each.id, enabled=False)
+    for account in await staff_client.services.accounts.all():
+        await staff_client.services.accounts.change(account.id, enabled=False)
     assert "You need a merchant account first." in (await staff_client.see("/set-up/try")).text
 
 

@@ -84,8 +84,8 @@ async def _shoppers(app_under_test: AppUnderTest) -> dict[tuple[str, str], str]:
     """Let a shopper of each language be declined and try again; return the payments of the pages that they see."""
     shop = app_under_test.shop
     async with open_services(shop.settings) as services:
-        for each in await services.accounts.all():
-            await services.accounts.change(each.id, shop_name="Троянда й сини", shop_color="#c2185b")
+        for account in await services.accounts.all():
+            await services.accounts.change(account.id, shop_name="Троянда й сини", shop_color="#c2185b")
     seen = {}
     for language in ("en", "uk"):
         basket = await shop.saleor.create_checkout(NewCheckout(language_code=language.upper()))

@@ -32,7 +32,7 @@ async def _show(app_under_test: AppUnderTest, photographer: Photographer) -> Non
         assert installation is not None
         webhooks = (await fetch_app_in_saleor(client, installation)).app.webhooks or ()
         charge, refund = (
-            next(each.id for each in webhooks if f"TRANSACTION_{kind}_REQUESTED" in each.events)
+            next(webhook.id for webhook in webhooks if f"TRANSACTION_{kind}_REQUESTED" in webhook.events)
             for kind in ("CHARGE", "REFUND")
         )
         await client.execute(installation, "webhook_delete", {"id": charge})

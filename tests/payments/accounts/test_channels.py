@@ -41,7 +41,7 @@ def test_what_is_missing(
 
 def test_a_mapped_channel_that_saleor_has_no_more_is_shown_after_the_others() -> None:
     standings = match_channels([UAH], {"gone": account()})
-    assert [each.slug for each in standings] == ["uah", "gone"]
+    assert [standing.slug for standing in standings] == ["uah", "gone"]
     assert standings[1].missing == (Missing.CHANNEL,)
     assert not standings[1].works
 

@@ -102,7 +102,7 @@ def test_what_cannot_be_chosen(name: str, text: str, words: str) -> None:
     assert "secret-1" not in str(refused.value)
 
 
-@pytest.mark.parametrize("name", [each.name for each in OPTIONS.values() if each.may_be_empty])
+@pytest.mark.parametrize("name", [option.name for option in OPTIONS.values() if option.may_be_empty])
 def test_an_empty_text_gives_an_option_back(name: str) -> None:
     assert read_option(name, "  ", "UAH") is None
 

@@ -32,7 +32,10 @@ async def tried(harness: Harness, **columns: Any) -> Mapping[Area, bool]:
         "base_url": harness.url,
     }
     async with httpx2.AsyncClient(trust_env=False) as http:
-        return {each.area: each.works for each in await check_areas(GatewayClient(http, Credentials(**keys)), account)}
+        return {
+            check_area.area: check_area.works
+            for check_area in await check_areas(GatewayClient(http, Credentials(**keys)), account)
+        }
 
 
 async def test_wallets_that_are_not_offered_are_not_asked_for(harness: Harness) -> None:

@@ -96,7 +96,7 @@ async def test_processes_that_need_a_key_at_once_agree_on_one(
 ) -> None:
     others = [Database(create_engine(database_url)) for _ in range(3)]
     try:
-        saleor = [CardKeyRepository(each, vault).for_store(store) for each in (database, *others)]
+        saleor = [CardKeyRepository(place, vault).for_store(store) for place in (database, *others)]
         offers = await run_concurrently(*(offered_key(book, clock.now) for book in saleor * 2))
     finally:
         for other in others:

@@ -110,9 +110,12 @@ def retellings(draw: st.DrawFn, history: History) -> list[list[Observation]]:
 
 def story(aggregate: PaymentAggregate) -> tuple[object, ...]:
     """Return what an aggregate says in the end, whatever the order in which it was told."""
-    operations = {(each.kind, each.operation_id, each.state, each.amount) for each in aggregate.operations}
+    operations = {
+        (operation.kind, operation.operation_id, operation.state, operation.amount)
+        for operation in aggregate.operations
+    }
     # Notes tell of the way, which may be heard of in another order, and not of the end.
-    events = {(each.type, each.psp_reference, each.amount) for each in aggregate.events if each.type != "INFO"}
+    events = {(event.type, event.psp_reference, event.amount) for event in aggregate.events if event.type != "INFO"}
     return operations, events, balance(aggregate.payment.flow, aggregate.operations), problem_text(aggregate.payment)
 
 
@@ -133,7 +136,11 @@ def told_to_saleor(aggregate: PaymentAggregate, saleor: FakeSaleor, transaction:
 def both_ledgers_agree(aggregate: PaymentAggregate, transaction: Transaction) -> None:
     standing, saleor = balance(aggregate.payment.flow, aggregate.operations), transaction.amounts
     voided = sum(
-        (each.amount for each in aggregate.operations if each.kind is Kind.VOID and each.state is State.SUCCESS),
+        (
+            operation.amount
+            for operation in aggregate.operations
+            if operation.kind is Kind.VOID and operation.state is State.SUCCESS
+        ),
         Decimal(0),
     )
     captured = standing.charged if aggregate.payment.flow is Flow.AUTHORIZATION else Decimal(0)
@@ -526,9 +533,9 @@ class TestOurOwnConclusions:
         ))  # fmt: skip
         aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, first, second, third)
         apply(aggregate, POS, [], decision_context())
-        assert [each.next_poll_at for each in (second, third)] == [None, None]
+        assert [operation.next_poll_at for operation in (second, third)] == [None, None]
         conclude(aggregate, first, State.FAILURE, decision_context(), message="no trace")
-        assert [each.next_poll_at for each in (second, third)] == [NOON, None]
+        assert [operation.next_poll_at for operation in (second, third)] == [NOON, None]
 
 
 class TestEvents:

@@ -120,7 +120,12 @@ def test_what_is_in_flight(state: State, counts: bool) -> None:
 def test_the_books_never_promise_more_than_there_is(flow: Flow, state: State, others: list[Operation]) -> None:
     now = balance(flow, [create(state), *others])
     counted = sum(
-        (each.amount for each in others if each.kind is Kind.REFUND and each.state is not State.FAILURE), Decimal(0)
+        (
+            operation.amount
+            for operation in others
+            if operation.kind is Kind.REFUND and operation.state is not State.FAILURE
+        ),
+        Decimal(0),
     )
     assert now.refundable >= 0
     assert now.refundable == 0 or now.refundable + counted == now.charged
@@ -211,7 +216,7 @@ def test_what_was_done_with_a_payment_is_its_status(flow: Flow, done: list[Kind]
         assert status_of(flow, [paid, *asked]) is status_of(flow, [paid])
 
 
-@pytest.mark.parametrize("state", [each for each in State if each is not State.SUCCESS])
+@pytest.mark.parametrize("state", [state for state in State if state is not State.SUCCESS])
 def test_a_later_charge_that_took_nothing_is_not_offered_for_refund(state: State) -> None:
     declined = an_operation(Kind.RECURRING, state, HUNDRED, operation_id="second")
     now = balance(Flow.CHARGE, [create(State.SUCCESS), declined])
@@ -234,7 +239,10 @@ def test_each_charge_of_a_subscription_gives_back_its_own_money(gone: Kind, stat
     back = an_operation(gone, state, Decimal("60.00"), charge_id="third")
     now = balance(Flow.CHARGE, [create(State.SUCCESS), *charges, back])
     assert now.refundable == HUNDRED
-    assert {each.id: each.refundable for each in now.recurring} == {"second": HUNDRED, "third": Decimal("40.00")}
+    assert {recurring_charge.id: recurring_charge.refundable for recurring_charge in now.recurring} == {
+        "second": HUNDRED,
+        "third": Decimal("40.00"),
+    }
 
 
 @pytest.mark.parametrize("state", [State.SUCCESS, State.PENDING, State.FAILURE])

@@ -71,9 +71,9 @@ def kept(version: Version, method: PaymentMethod) -> Any:
     """Return the argument as Saleor's own schema reads it; raise what it would refuse."""
     operations = Documents(REPOSITORY / "manifest" / "operations")
     [operation] = [
-        each
-        for each in parse(operations.text("transaction_event_report", version)).definitions
-        if isinstance(each, OperationDefinitionNode)
+        definition
+        for definition in parse(operations.text("transaction_event_report", version)).definitions
+        if isinstance(definition, OperationDefinitionNode)
     ]
     report = EventReport(
         transaction_id="x",

@@ -101,7 +101,7 @@ class TestOnPaper:
         assert not it.has_problems
         add_problem(it, KEYS, REFUSED, later)
         assert by_cause(it) == {KEYS: KEYS_REFUSED}
-        assert [(each.raised_at, each.ended_at) for each in it.problems] == [(later, None)]
+        assert [(problem.raised_at, problem.ended_at) for problem in it.problems] == [(later, None)]
         assert it.problem_since == later
 
     def test_the_payment_knows_since_when_there_is_something_to_look_at(self) -> None:

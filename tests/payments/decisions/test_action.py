@@ -84,7 +84,7 @@ def test_only_a_refund_is_full_and_only_of_one_charge(captures: list[str]) -> No
     reserved = an_aggregate(Flow.AUTHORIZATION, State.SUCCESS)
     capture = operation_for(reserved, replace(REFUND, action=AvailableAction.CHARGE, amount=HUNDRED))
     assert (capture.kind, capture.requested.is_full) == (Kind.CAPTURE, False)
-    done = [an_operation(Kind.CAPTURE, State.SUCCESS, Decimal(each), keeps_rest=True) for each in captures]
+    done = [an_operation(Kind.CAPTURE, State.SUCCESS, Decimal(capture), keeps_rest=True) for capture in captures]
     captured = an_aggregate(Flow.AUTHORIZATION, State.SUCCESS, *done)
     assert operation_for(captured, replace(REFUND, amount=HUNDRED)).requested.is_full is (len(captures) == 1)
 

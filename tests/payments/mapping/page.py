@@ -43,8 +43,8 @@ _EVENT = re.compile(r"…?[A-Z]*_?(?:ACTION_REQUIRED|REQUEST|SUCCESS|FAILURE)\b|
 
 def render_page() -> str:
     """Return the whole page."""
-    index = "\n".join(f"- [{each.title}](#{_anchor(each.title)})" for each in SECTIONS)
-    return "\n".join([_INTRO, index, "", *(_section(each) for each in SECTIONS)])
+    index = "\n".join(f"- [{section.title}](#{_anchor(section.title)})" for section in SECTIONS)
+    return "\n".join([_INTRO, index, "", *(_section(section) for section in SECTIONS)])
 
 
 def _section(section: Section) -> str:
@@ -67,7 +67,7 @@ def _render_outcomes(section: Section, row: Row) -> str:
 
 def _outcome_texts(section: Section, said: list[str]) -> Iterator[str]:
     while said:
-        group = next((each for each in _GROUPS if each[0][0] == said[0] and set(each[0]) <= set(said)), None)
+        group = next((group for group in _GROUPS if group[0][0] == said[0] and set(group[0]) <= set(said)), None)
         if group is None:
             yield section.cases[said.pop(0)]
             continue

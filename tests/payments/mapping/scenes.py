@@ -60,7 +60,7 @@ class ConsequenceRecorder:
         if aggregate is None:
             return Snapshot({}, 0, None)
         return Snapshot(
-            {each.id: self._operation(each) for each in aggregate.operations},
+            {operation.id: self._operation(operation) for operation in aggregate.operations},
             len(aggregate.events),
             _problem(aggregate),
         )
@@ -71,11 +71,13 @@ class ConsequenceRecorder:
         if aggregate is None:
             return Consequences(self._answer(answer), "nothing", "nothing", self._amounts())
         changed = [
-            text for each in aggregate.operations if (text := self._operation(each)) != before.operations.get(each.id)
+            text
+            for operation in aggregate.operations
+            if (text := self._operation(operation)) != before.operations.get(operation.id)
         ]
         if _problem(aggregate) != before.problem:
             changed.append("problem")
-        told = [self._event(each, answer) for each in aggregate.events[before.events :]]
+        told = [self._event(event, answer) for event in aggregate.events[before.events :]]
         await self._shop.pass_time(seconds=30)
         return Consequences(
             self._answer(answer), "; ".join(changed) or "as before", "; ".join(told) or "nothing", self._amounts()
@@ -111,7 +113,7 @@ class ConsequenceRecorder:
         actions = event.available_actions
         if answer is not None and answer.result is not None and event.type == answer.result.value:
             same = event.psp_reference == answer.psp_reference and event.amount == (answer.amount or Decimal(0))
-            offered = None if answer.actions is None else [each.value for each in answer.actions]
+            offered = None if answer.actions is None else [action.value for action in answer.actions]
             later = event.next_attempt_at is not None and event.next_attempt_at > event.created_at + _ANSWERED_LATER
             if same and later and actions == offered:
                 return "the same"
@@ -141,7 +143,7 @@ class ConsequenceRecorder:
     def _actions(self, actions: Iterable[str] | None) -> str:
         if actions is None:
             return ""
-        words = sorted(str(each) for each in actions)
+        words = sorted(str(action) for action in actions)
         return "[next]" if self._flow and words == _NEXT[self._flow] else f"[{', '.join(words)}]"
 
 

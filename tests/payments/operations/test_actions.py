@@ -314,7 +314,11 @@ class TestFiscalMerchant:
         recorded: list[core.Operation] = []
 
         async def look_into_the_ledger(heard: ReceivedRequest) -> None:
-            recorded.extend(each for each in (await shop.aggregate()).operations if each.kind.value == action_of(heard))
+            recorded.extend(
+                operation
+                for operation in (await shop.aggregate()).operations
+                if operation.kind.value == action_of(heard)
+            )
 
         shop.gateway.on_request = look_into_the_ledger
         shop.gateway.will_answer(json_reply(operation("capture", shop.order_id, "300.00")))
@@ -322,9 +326,11 @@ class TestFiscalMerchant:
         await shop.request_action("CHARGE", "300.00", "capture")
         await shop.request_action("REFUND", "300.00", "refund")
 
-        *_, captured, refunded = (each.json for each in shop.gateway.requests)
+        *_, captured, refunded = (request.json for request in shop.gateway.requests)
         for asked, row in zip((captured, refunded), recorded, strict=True):
-            assert [each["name"] for each in asked["products"]] == [each["name"] for each in row.request["products"]]
-            assert sum(each["qty"] * each["amount"] for each in asked["products"]) == Decimal("300.00")
+            assert [product["name"] for product in asked["products"]] == [
+                product["name"] for product in row.request["products"]
+            ]
+            assert sum(product["qty"] * product["amount"] for product in asked["products"]) == Decimal("300.00")
         assert captured["products"] == refunded["products"]
         assert refunded["f_receipt_delivery"] == "sms"

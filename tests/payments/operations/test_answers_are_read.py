@@ -195,7 +195,7 @@ class TestALostAnswer:
         assert paid_shop.saleor.reports == []  # Saleor is still repeating its webhook
         theirs = lose(paid_shop, request)
         await paid_shop.pass_time(minutes=1)
-        assert [(each.type.value, each.psp_reference) for each in paid_shop.saleor.reports] == [
+        assert [(report.type.value, report.psp_reference) for report in paid_shop.saleor.reports] == [
             ("REFUND_SUCCESS", theirs)
         ]
         assert paid_shop.amounts == amounts(charged="469.50", refunded="100.00")
@@ -207,13 +207,13 @@ class TestALostAnswer:
             json_reply(operation("capture", reserved_shop.order_id, "300.00", operation_id="capture-1"))
         )
         await reserved_shop.request_action("CHARGE", "300.00", booked=False)
-        [request] = [each for each in reserved_shop.transaction.events if each.type == "CHARGE_REQUEST"]
+        [request] = [event for event in reserved_shop.transaction.events if event.type == "CHARGE_REQUEST"]
         answer = ActionResponse.failure(
             AvailableAction.CHARGE, psp_reference="empty-body", message="Saleor sent an empty request."
         )
         reserved_shop.saleor.book_action(reserved_shop.transaction, request, "CHARGE", answer)
         await reserved_shop.pass_time(minutes=1)
-        told = [(each.type.value, each.psp_reference) for each in reserved_shop.saleor.reports]
+        told = [(report.type.value, report.psp_reference) for report in reserved_shop.saleor.reports]
         assert told == [("CHARGE_SUCCESS", "empty-body"), ("CANCEL_SUCCESS", "empty-body-released")]
         await reserved_shop.notify(operation("capture", reserved_shop.order_id, "300.00", operation_id="capture-1"))
         await reserved_shop.pass_time(minutes=1)
@@ -225,7 +225,7 @@ class TestALostAnswer:
         request = paid_shop.saleor.open_request(paid_shop.transaction, "REFUND", Decimal(100), "key-1")
         await answered(paid_shop, says(paid_shop, request))
         theirs = lose(paid_shop, request)
-        [noted] = [each for each in paid_shop.transaction.events if each.type == "REFUND_FAILURE"]
+        [noted] = [event for event in paid_shop.transaction.events if event.type == "REFUND_FAILURE"]
         noted.amount = Decimal(1)
         await paid_shop.pass_time(minutes=1)
         assert paid_shop.saleor.reports == []
@@ -239,7 +239,7 @@ class TestALostAnswer:
         answer = await answered(paid_shop, says(paid_shop, request))
         dropped(paid_shop, request)
         await paid_shop.pass_time(seconds=10)
-        assert [(each.type.value, each.psp_reference) for each in paid_shop.saleor.reports] == [
+        assert [(report.type.value, report.psp_reference) for report in paid_shop.saleor.reports] == [
             ("REFUND_SUCCESS", answer.psp_reference)
         ]
         assert paid_shop.amounts == amounts(charged="469.50", refunded="100.00")
@@ -270,7 +270,7 @@ class TestAGrantIsPaidOutOnce:
         await paid_shop.pass_time(minutes=20)
         assert paid_shop.gateway.calls == ["refund"]
         assert (granted.status, paid_shop.amounts) == (SUCCESS, amounts(charged="469.50", refunded="100.00"))
-        assert {each.psp_reference for each in paid_shop.saleor.reports} == {again.psp_reference}
+        assert {report.psp_reference for report in paid_shop.saleor.reports} == {again.psp_reference}
 
     @pytest.mark.parametrize("edited", ["150.00", "50.00"])
     async def test_of_a_grant_that_was_edited_after_its_answer_was_lost_staff_are_told(
@@ -420,7 +420,7 @@ class TestAGrantIsPaidOutOnce:
         await paid_shop.pass_time(minutes=1)
         assert paid_shop.gateway.calls == ["refund"]
         assert (granted.status, paid_shop.amounts) == (SUCCESS, amounts(charged="469.50", refunded="100.00"))
-        assert {each.psp_reference for each in paid_shop.saleor.reports} == {again.psp_reference}
+        assert {report.psp_reference for report in paid_shop.saleor.reports} == {again.psp_reference}
 
     async def test_what_was_told_is_taken_back_and_told_anew(self, paid_shop: Shop) -> None:
         """Saleor has booked it under a reference that its grant does not know: then under the one that it knows."""
@@ -435,7 +435,7 @@ class TestAGrantIsPaidOutOnce:
         await paid_shop.pass_time(minutes=1)
         assert paid_shop.gateway.calls == ["refund"]
         assert (granted.status, paid_shop.amounts) == (SUCCESS, amounts(charged="469.50", refunded="100.00"))
-        told = [(each.type.value, each.psp_reference) for each in paid_shop.saleor.reports]
+        told = [(report.type.value, report.psp_reference) for report in paid_shop.saleor.reports]
         assert told == [
             ("REFUND_SUCCESS", first.psp_reference),
             ("REFUND_REVERSE", first.psp_reference),
@@ -477,7 +477,7 @@ class TestAGrantIsPaidOutOnce:
 
         monkeypatch.setattr(paid_shop.saleor, "execute", meanwhile)
         await paid_shop.pass_time(minutes=20)
-        told = [(each.type.value, each.psp_reference) for each in paid_shop.saleor.reports]
+        told = [(report.type.value, report.psp_reference) for report in paid_shop.saleor.reports]
         assert told == [("REFUND_SUCCESS", answers[0].psp_reference)]
         assert (granted.status, paid_shop.amounts) == (SUCCESS, amounts(charged="469.50", refunded="100.00"))
 
@@ -512,7 +512,7 @@ class TestTwoAtTheSameMoment:
         large = paid_shop.saleor.open_request(paid_shop.transaction, "REFUND", Decimal(150), "large")
         paid_shop.clock.forward(milliseconds=10)
         small = paid_shop.saleor.open_request(paid_shop.transaction, "REFUND", Decimal(75), "small")
-        told = [(each, says(paid_shop, each)) for each in (large, small)]
+        told = [(grant, says(paid_shop, grant)) for grant in (large, small)]
         refunds(paid_shop, "150.00", "refund-1")
         refunds(paid_shop, "75.00", "refund-2")
         for request, event in told:
@@ -528,7 +528,7 @@ class TestTwoAtTheSameMoment:
         """Which is which nobody can say, and nobody has to: each is taken once."""
         if grants:
             granted = [paid_shop.saleor.grant_refund(paid_shop.transaction, Decimal(100)) for _ in range(2)]
-            requests = [paid_shop.saleor.open_granted_refund(each) for each in granted]
+            requests = [paid_shop.saleor.open_granted_refund(grant) for grant in granted]
         else:
             granted, requests = (
                 [],
@@ -537,7 +537,7 @@ class TestTwoAtTheSameMoment:
                     for n in (1, 2)
                 ],
             )
-        told = [(each, says(paid_shop, each)) for each in requests]
+        told = [(request, says(paid_shop, request)) for request in requests]
         refunds(paid_shop, named="refund-1")
         refunds(paid_shop, named="refund-2")
         for number, (request, event) in enumerate(told):
@@ -550,8 +550,10 @@ class TestTwoAtTheSameMoment:
         await paid_shop.pass_time(minutes=1)
         assert paid_shop.gateway.calls == ["refund", "refund"]
         assert paid_shop.amounts == amounts(charged="369.50", refunded="200.00")
-        assert [each.status for each in granted] == [SUCCESS] * len(granted)
-        states = [each.state for each in (await paid_shop.aggregate()).operations if each.kind is Kind.REFUND]
+        assert [grant.status for grant in granted] == [SUCCESS] * len(granted)
+        states = [
+            operation.state for operation in (await paid_shop.aggregate()).operations if operation.kind is Kind.REFUND
+        ]
         assert states == [State.SUCCESS, State.SUCCESS]
 
     async def test_that_the_connection_of_one_broke_says_nothing_of_the_other(self, paid_shop: Shop) -> None:
@@ -565,7 +567,7 @@ class TestTwoAtTheSameMoment:
         dropped(paid_shop, second)
         await paid_shop.pass_time(seconds=8)
         assert Decimal("100.00") not in {
-            each.amount for each in paid_shop.saleor.reports
+            report.amount for report in paid_shop.saleor.reports
         }  # Saleor is still reading that
         paid_shop.saleor.book_action(paid_shop.transaction, first, "REFUND", answer)
         await paid_shop.pass_time(minutes=1)

@@ -70,7 +70,7 @@ async def test_a_paid_card_is_a_success_under_the_gateways_id_with_the_card(shop
     assert answer.psp_reference == record["payment_id"]
     assert answer.card is not None
     assert "4242" in str(answer.card)
-    assert [each.value for each in answer.actions or ()] == ["REFUND"]
+    assert [action.value for action in answer.actions or ()] == ["REFUND"]
     assert shop.amounts == amounts(charged=TOTAL)
     await shop.pass_time(minutes=1)
     assert shop.saleor.reported_types == ["CHARGE_SUCCESS"]  # an answer can get lost, so it is reported too
@@ -112,7 +112,7 @@ async def test_a_reservation_is_taken_and_then_captured(shop: Shop) -> None:
     answer = await shop.begin(flow="AUTHORIZATION", data=await typed(shop))
     assert answer.result == "AUTHORIZATION_SUCCESS"
     assert shop.amounts == amounts(authorized=TOTAL)
-    assert [each.value for each in answer.actions or ()] == ["CHARGE", "CANCEL"]
+    assert [action.value for action in answer.actions or ()] == ["CHARGE", "CANCEL"]
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ async def test_no_row_log_or_answer_holds_the_card(
     shown = capsys.readouterr()
     told = [*rows, caplog.text, shown.out, shown.err, str(answer.dump()), repr(answer)]
     for secret in (NUMBER, TOKEN, f"'{CVV}'", f'"{CVV}"', f"and {CVV}"):
-        assert all(secret not in each for each in told), secret
+        assert all(secret not in text for text in told), secret
 
 
 async def test_a_declined_card_is_a_failure_with_words_for_the_shopper_and_when_to_come_again(shop: Shop) -> None:
@@ -300,7 +300,7 @@ async def test_an_unknown_outcome_is_pending_under_our_reference_and_never_sent_
     direct(shop)
     await shop.pass_time(minutes=5)
     assert shop.amounts == amounts(charged=TOTAL)
-    assert {each.psp_reference for each in shop.saleor.reports} == {shop.order_id}
+    assert {report.psp_reference for report in shop.saleor.reports} == {shop.order_id}
     assert shop.gateway.calls == ["payment"]
 
 
@@ -435,7 +435,7 @@ async def test_nobody_can_cancel_what_the_gateway_would_not(shop: Shop) -> None:
     assert refusal.result == "CANCEL_FAILURE"
     await shop.pass_time(days=2)
     assert shop.gateway.calls == ["payment"]  # nor does the app close it by itself
-    assert all(not each.available_actions for each in shop.saleor.reports)
+    assert all(not report.available_actions for report in shop.saleor.reports)
 
 
 async def test_a_connection_that_was_never_made_is_a_failure(shop: Shop) -> None:

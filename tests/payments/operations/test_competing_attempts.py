@@ -48,10 +48,10 @@ async def opened(shop: Shop, amount: object = TOTAL, **said_of_it: Any) -> Shop:
 
 def closes(shop: Shop, *others: Shop) -> None:
     """The gateway will close those pages when it is asked."""
-    for each in (shop, *others):
-        [record] = each.gateway.book[each.order_id]
+    for closed in (shop, *others):
+        [record] = closed.gateway.book[closed.order_id]
         record |= {"status": "failure", "status_code": "6007"}
-        each.gateway.will_answer(json_reply([record]))
+        closed.gateway.will_answer(json_reply([record]))
 
 
 class TestANewAttempt:
@@ -63,7 +63,7 @@ class TestANewAttempt:
         await shop.work()
         assert shop.gateway.calls == ["payment", "payment", "cancel"]
         assert shop.gateway.requests[-1].path.split("/")[-2] == shop.order_id
-        report = next(each for each in shop.saleor.reports if each.type == "CHARGE_FAILURE")
+        report = next(report for report in shop.saleor.reports if report.type == "CHARGE_FAILURE")
         assert (report.transaction_id, report.message) == (shop.transaction.id, REPLACED)
         assert shop.transaction.actions == []
         back = await shop.process_session()
@@ -147,12 +147,12 @@ class TestANewAttempt:
     async def test_two_at_once_leave_one_page(self, shop: Shop) -> None:
         """Whichever opens last sees the other; the one that was begun last stays."""
         one, other = shop, another(shop)
-        for each in (one, other):
-            shop.gateway.will_answer(shop.gateway.page(each.order_id))
-        await run_concurrently(*(each.begin(amount=TOTAL, sourceObject=basket()) for each in (one, other)))
-        states = [(await each.aggregate()).operations for each in (one, other)]
-        closing = [each for operations in states for each in operations if each.kind is Kind.CANCEL]
-        assert [each.state for each in closing] == [State.WAITING]
+        for begun in (one, other):
+            shop.gateway.will_answer(shop.gateway.page(begun.order_id))
+        await run_concurrently(*(shop.begin(amount=TOTAL, sourceObject=basket()) for shop in (one, other)))
+        states = [(await shop.aggregate()).operations for shop in (one, other)]
+        closing = [operation for operations in states for operation in operations if operation.kind is Kind.CANCEL]
+        assert [operation.state for operation in closing] == [State.WAITING]
         older = min([await begun.aggregate() for begun in (one, other)], key=lambda found: row_id_of(found.payment))
         assert [operation.id for operation in older.operations if operation.kind is Kind.CANCEL] == [closing[0].id]
 
@@ -230,7 +230,7 @@ class TestAnOlderPageThatIsBeingPaid:
         record |= {"status": "failure", "status_code": "6007"}
         await shop.pass_time(minutes=2)
         assert shop.gateway.calls.count("cancel") == 1
-        assert next(each for each in shop.saleor.reports if each.type == "CHARGE_FAILURE").message == REPLACED
+        assert next(report for report in shop.saleor.reports if report.type == "CHARGE_FAILURE").message == REPLACED
 
     @pytest.mark.law(3)
     async def test_waits_for_the_cancellation_of_staff(self, shop: Shop) -> None:
@@ -264,7 +264,7 @@ attempts = st.lists(
     st.builds(
         Attempt, number=st.integers(1, 50), amount=cents, open=st.booleans(), covered=st.just(Decimal(0)) | cents
     ),
-    unique_by=lambda each: each.number,
+    unique_by=lambda attempt: attempt.number,
     max_size=8,
 )
 
@@ -278,27 +278,27 @@ class TestTheRule:
     @given(attempts, cents)
     def test_what_stays_open_can_be_paid_together(self, known: list[Attempt], to_pay: Decimal) -> None:
         closing = pages_to_close(known, to_pay)
-        staying = [each for each in known if each.open and each.number not in closing]
-        covered = sum(each.covered for each in known)
-        assert not staying or sum(each.amount for each in staying) <= to_pay - covered
+        staying = [attempt for attempt in known if attempt.open and attempt.number not in closing]
+        covered = sum(attempt.covered for attempt in known)
+        assert not staying or sum(attempt.amount for attempt in staying) <= to_pay - covered
 
     @given(attempts, cents)
     def test_only_open_pages_are_closed_and_the_newest_only_if_it_asks_for_more_than_is_left(
         self, known: list[Attempt], to_pay: Decimal
     ) -> None:
         closing = pages_to_close(known, to_pay)
-        alive = [each for each in known if each.open or each.covered]
+        alive = [attempt for attempt in known if attempt.open or attempt.covered]
         assert len(closing) == len(set(closing))
-        assert set(closing) <= {each.number for each in known if each.open}
+        assert set(closing) <= {attempt.number for attempt in known if attempt.open}
         if alive:
-            newest = max(alive, key=lambda each: each.number)
-            covered = sum(each.covered for each in known)
+            newest = max(alive, key=lambda attempt: attempt.number)
+            covered = sum(attempt.covered for attempt in known)
             assert newest.number not in closing or newest.amount > to_pay - covered
 
     @given(attempts, cents)
     def test_what_fits_is_left_alone(self, known: list[Attempt], more: Decimal) -> None:
-        asked = sum((each.amount for each in known if each.open), Decimal(0))
-        covered = sum((each.covered for each in known), Decimal(0))
+        asked = sum((attempt.amount for attempt in known if attempt.open), Decimal(0))
+        covered = sum((attempt.covered for attempt in known), Decimal(0))
         assert pages_to_close(known, asked + covered + more) == []
 
     @pytest.mark.parametrize(

@@ -85,7 +85,7 @@ async def test_saleor_is_not_told_that_a_shopper_is_waited_for_who_has_paid(shop
     await shop.notify(payment(shop.order_id))
     await shop.work()
     assert shop.saleor.reported_types == ["CHARGE_SUCCESS"]
-    assert [each.state for each in (await shop.aggregate()).events] == [EventState.SUPERSEDED, EventState.DELIVERED]
+    assert [event.state for event in (await shop.aggregate()).events] == [EventState.SUPERSEDED, EventState.DELIVERED]
     assert shop.transaction.actions == ["REFUND"]
 
 

@@ -87,7 +87,9 @@ class TestTheShopper:
 
         shop.gateway.on_request = ask
         answer = await lose_the_answer(shop)
-        assert [(code(each), each.psp_reference) for each in meanwhile] == [("CREATION_UNKNOWN", shop.order_id)] * 2
+        assert [(code(session_response), session_response.psp_reference) for session_response in meanwhile] == [
+            ("CREATION_UNKNOWN", shop.order_id)
+        ] * 2
         assert (code(answer), answer.psp_reference) == ("TRY_AGAIN", shop.order_id)  # law 9: one reference for ever
 
 
@@ -181,7 +183,7 @@ class TestThePage:
         await shop.pass_time(hours=2)
         closing = await shop.operation(Kind.CANCEL)
         assert (closing.state, closing.next_poll_at) == (State.FAILURE, None)
-        assert [each for each in shop.saleor.reported_types if each != "INFO"] == ["CHARGE_FAILURE"]
+        assert [event_type for event_type in shop.saleor.reported_types if event_type != "INFO"] == ["CHARGE_FAILURE"]
         assert problem_text((await shop.aggregate()).payment) is None  # it was an alert until then
 
     @pytest.mark.law(1)
@@ -190,7 +192,7 @@ class TestThePage:
 
         async def look_into_the_database(request: ReceivedRequest) -> None:
             if action_of(request) in {"payment", "cancel"}:
-                seen.append([(each.kind, each.state) for each in (await shop.aggregate()).operations])
+                seen.append([(operation.kind, operation.state) for operation in (await shop.aggregate()).operations])
 
         shop.gateway.on_request = look_into_the_database
         await lose_the_answer(shop, json_reply([closed(shop.order_id)]))
@@ -267,7 +269,7 @@ class TestSomebodyHasPaidAllTheSame:
         await shop.notify(payment(shop.order_id))
         await shop.pass_time(minutes=5)
         assert shop.amounts == amounts(charged=TOTAL)
-        assert all(each.state.final for each in (await shop.aggregate()).operations)
+        assert all(operation.state.final for operation in (await shop.aggregate()).operations)
 
 
 @pytest.mark.law(2)
@@ -300,8 +302,8 @@ class TestWhatDoesNotAgree:
 
         shop.gateway.on_request = speak_of_something_else
         answer = await lose_the_answer(shop)
-        for each in (*meanwhile, answer):
-            assert (code(each), each.psp_reference) == ("UNDER_REVIEW", shop.order_id)
+        for session_response in (*meanwhile, answer):
+            assert (code(session_response), session_response.psp_reference) == ("UNDER_REVIEW", shop.order_id)
         assert shop.gateway.calls == ["payment"]
         assert "5.69 UAH, but 569.50 UAH was requested" in (problem_text((await shop.aggregate()).payment) or "")
 

@@ -51,8 +51,8 @@ async def comes_to(shop: Shop, status: str, amount: object = TOTAL, **more: Any)
 
 def would_close(*shops: Shop) -> None:
     """The gateway closes these pages when it is asked, in any order."""
-    for each in shops:
-        each.gateway.will_answer(json_reply([payment(each.order_id, "failure", TOTAL, status_code="6007")]))
+    for shop in shops:
+        shop.gateway.will_answer(json_reply([payment(shop.order_id, "failure", TOTAL, status_code="6007")]))
 
 
 class TestNoPageIsOpenedForWhatIsCovered:
@@ -267,7 +267,7 @@ class TestNothingIsAskedForBeyondWhatSaleorSaysIsOwed:
         would_close(older)
         await shop.work()
         assert await state(older) is State.FAILURE
-        report = next(each for each in shop.saleor.reports if each.type == "CHARGE_FAILURE")
+        report = next(report for report in shop.saleor.reports if report.type == "CHARGE_FAILURE")
         assert report.message == "Less is left to pay than this page was for, so the payment page was closed [6007]"
 
 
@@ -300,7 +300,7 @@ class TestThePagesAmountIsTooHighByNow:
         assert code(back) == "AMOUNT_CHANGED"
         would_close(newer, older)
         await shop.work()
-        assert [await state(each) for each in (older, newer)] == [State.FAILURE, State.FAILURE]
+        assert [await state(shop) for shop in (older, newer)] == [State.FAILURE, State.FAILURE]
 
     @pytest.mark.parametrize("older", ["success", "pending"], ids=["paid", "at the bank"])
     async def test_nobody_is_sent_to_a_page_for_what_another_attempt_covers(self, shop: Shop, older: str) -> None:
@@ -331,7 +331,7 @@ class TestThePagesAmountIsTooHighByNow:
         assert code(back) == "AMOUNT_CHANGED"
         would_close(exceeds)
         await shop.work()
-        assert [await state(each) for each in (fits, exceeds)] == [State.INIT, State.FAILURE]
+        assert [await state(shop) for shop in (fits, exceeds)] == [State.INIT, State.FAILURE]
 
     async def test_somebody_has_paid_there_meanwhile(self, shop: Shop) -> None:
         await opened(shop)
@@ -381,7 +381,7 @@ class TestAPageIsClosedAsSoonAsAnotherAttemptIsPaid:
         would_close(newer)
         await comes_to(older, status)
         assert await state(newer) is State.FAILURE
-        report = next(each for each in older.saleor.reports if each.transaction_id == newer.transaction.id)
+        report = next(report for report in older.saleor.reports if report.transaction_id == newer.transaction.id)
         assert report.type.value in {"INFO", "CHARGE_FAILURE"}
 
     async def test_the_newer_by_a_look_up_of_the_older(self, two: tuple[Shop, Shop]) -> None:
@@ -475,7 +475,7 @@ class TestAPageIsClosedAsSoonAsAnotherAttemptIsPaid:
         assert payment_id is not None
         for _ in range(2):
             await compare_attempts(older.services, payment_id)
-        closings = [each for each in (await newer.aggregate()).operations if each.kind is Kind.CANCEL]
+        closings = [operation for operation in (await newer.aggregate()).operations if operation.kind is Kind.CANCEL]
         assert len(closings) == 1
 
 
@@ -499,7 +499,7 @@ class TestAPageIsClosedUntilTheGatewayConfirmsIt:
         await older.pass_time(minutes=20)
         older.gateway.script.clear()
         assert "has not closed" in (problem_text((await older.aggregate()).payment) or "")
-        assert AlertKind.WAITING in {each.what for each in await find_open_alerts(shop.services, shop.installation)}
+        assert AlertKind.WAITING in {alert.what for alert in await find_open_alerts(shop.services, shop.installation)}
         older.gateway.will_answer(json_reply([payment(older.order_id, "failure", TOTAL, status_code="6007")]))
         await older.pass_time(minutes=10)
         assert problem_text((await older.aggregate()).payment) is None
@@ -527,7 +527,7 @@ class TestBothArePaidEvenSo:
             assert other.order_id in (problem_text(row) or "")
         [item] = await find_open_alerts(older.services, older.installation)
         assert (item.what, item.count) == (AlertKind.PAID_TWICE, 2)
-        told = {each.transaction_id for each in older.saleor.reports if "Paid twice" in (each.message or "")}
+        told = {report.transaction_id for report in older.saleor.reports if "Paid twice" in (report.message or "")}
         assert told == {older.transaction.id, newer.transaction.id}
 
     async def test_staff_are_told_when_only_one_of_them_is_known_by_its_order_yet(self, shop: Shop) -> None:
@@ -552,7 +552,7 @@ class TestBothArePaidEvenSo:
         older, newer = both
         await older.notify(operation("refund", older.order_id, TOTAL, operation_id="refund-1"))
         await older.work()
-        assert [problem_text((await each.aggregate()).payment) for each in both] == [None, None]
+        assert [problem_text((await shop.aggregate()).payment) for shop in both] == [None, None]
         assert await find_open_alerts(newer.services, newer.installation) == []
 
     async def test_it_is_over_when_the_payers_bank_takes_one_back(self, both: tuple[Shop, Shop]) -> None:
@@ -570,7 +570,7 @@ class TestBothArePaidEvenSo:
         would_close(other)
         await comes_to(generous, "success", processed_amount=120, processed_currency="UAH")  # the payer added a tip
         assert await state(other) is State.FAILURE
-        assert [problem_text((await each.aggregate()).payment) for each in (generous, other)] == [None, None]
+        assert [problem_text((await shop.aggregate()).payment) for shop in (generous, other)] == [None, None]
 
     async def test_it_is_no_problem_of_an_attempt_that_has_paid_nothing(self, shop: Shop) -> None:
         shop.account = await shop.services.accounts.change(shop.account.id, cancel_older=False)
@@ -580,14 +580,14 @@ class TestBothArePaidEvenSo:
         await comes_to(first, "success")
         await comes_to(second, "success")
         shop.gateway.script.clear()
-        kinds = [kinds_of((await each.aggregate()).payment) for each in (first, second, third)]
+        kinds = [kinds_of((await shop.aggregate()).payment) for shop in (first, second, third)]
         assert kinds == ["paid twice", "paid twice", None]
 
     async def test_parts_of_one_payment_are_not_paid_twice(self, shop: Shop) -> None:
         sixty, forty = await opened(shop, 60), await opened(another(shop), 40)
         await comes_to(sixty, "success", 60)
         await comes_to(forty, "success", 40)
-        assert [problem_text((await each.aggregate()).payment) for each in (sixty, forty)] == [None, None]
+        assert [problem_text((await shop.aggregate()).payment) for shop in (sixty, forty)] == [None, None]
 
     @pytest.mark.law(2)
     async def test_on_a_page_that_was_given_up(self, shop: Shop) -> None:
@@ -599,7 +599,7 @@ class TestBothArePaidEvenSo:
         await comes_to(shop, "success")
         await shop.pass_time(minutes=1)
         assert shop.amounts == again.amounts == amounts(charged="100.00")
-        assert [kinds_of((await each.aggregate()).payment) for each in (shop, again)] == ["paid twice"] * 2
+        assert [kinds_of((await paid.aggregate()).payment) for paid in (shop, again)] == ["paid twice"] * 2
 
 
 async def test_of_two_that_began_in_the_same_moment_each_learns_of_the_other(shop: Shop) -> None:
@@ -612,7 +612,7 @@ async def test_of_two_that_began_in_the_same_moment_each_learns_of_the_other(sho
 
     await one.services.payments.record(ByOrder(one.order_id), Change(forget))
     await opened(other)
-    assert [(await each.aggregate()).payment.has_rivals for each in (one, other)] == [True, True]
+    assert [(await shop.aggregate()).payment.has_rivals for shop in (one, other)] == [True, True]
 
 
 async def test_a_payment_that_is_alone_costs_nothing_more(shop: Shop) -> None:
@@ -620,7 +620,10 @@ async def test_a_payment_that_is_alone_costs_nothing_more(shop: Shop) -> None:
     await opened(shop)
     for status, status_code in [("pending", "2102"), ("pending", "2001"), ("success", "1000")]:
         await shop.notify(payment(shop.order_id, status, TOTAL, status_code=status_code))
-        newest = max(await shop.services.inbox.find_for_order(shop.account.id, shop.order_id), key=lambda each: each.id)
+        newest = max(
+            await shop.services.inbox.find_for_order(shop.account.id, shop.order_id),
+            key=lambda notification: notification.id,
+        )
         await process(shop.services, newest.id)
         row = (await shop.aggregate()).payment
         assert (row.has_rivals, row.attempts_due_at, row.to_pay) == (False, None, Decimal("100.00"))

@@ -354,13 +354,13 @@ async def test_saleor_is_told_nothing_and_nothing_can_be_asked_of_it(shop: Shop)
 @pytest.mark.law(14)
 async def test_the_limit_of_a_day_holds_for_any_24_hours_and_however_many_are_sent_at_once(shop: Shop) -> None:
     wishes = [a_payout(shop, "600.00") for _ in range(4)]
-    by_order = {order_of(each): each for each in wishes}
+    by_order = {order_of(confirmed_payout): confirmed_payout for confirmed_payout in wishes}
 
     def answer(request: ReceivedRequest) -> Behaviour:
         return json_reply(payout_record(by_order[request.json["order_id"]]))
 
     shop.gateway.answer = answer  # type: ignore[method-assign] # whichever comes
-    done = await run_concurrently(*(sent_unless_too_much(shop, each) for each in wishes))
+    done = await run_concurrently(*(sent_unless_too_much(shop, confirmed_payout) for confirmed_payout in wishes))
     paid = [aggregate for aggregate in done if aggregate is not None]
     assert [aggregate.create.state for aggregate in paid] == [State.SUCCESS] * 2  # 1500 in a day: no more, no less
     assert len(shop.gateway.calls) == 2
@@ -427,10 +427,10 @@ async def test_one_that_is_open_for_a_day_is_put_to_people(shop: Shop) -> None:
 
 async def test_its_timeline_tells_who_wanted_it_and_what_became_of_it(shop: Shop) -> None:
     aggregate = await sent_once(shop)
-    told = [str(each.words) for each in timeline(aggregate, [])]
+    told = [str(entry.words) for entry in timeline(aggregate, [])]
     assert told[0] == "requests a payout of 100.00 UAH to a card"
     assert f"asks in the app to pay 100.00 UAH out to a card ({OTHER})" in told
-    assert any(each.startswith("responds that the payout succeeded") for each in told)
+    assert any(text.startswith("responds that the payout succeeded") for text in told)
 
 
 async def test_no_shopper_sees_it(shop: Shop) -> None:
@@ -448,9 +448,9 @@ async def test_it_is_in_no_list_of_payments_but_found_by_its_names(paid_shop: Sh
         problems = await payments_page(session, PaymentFilter(problems=True), most=10)
         of_both = await payments_page(session, PaymentFilter(problems=True, payouts=True), most=10)
         named = await find_by_name(session, PaymentNames(exact=[order_id]))
-    assert [each.order_id for each in listed] == [paid_shop.order_id]
+    assert [payment.order_id for payment in listed] == [paid_shop.order_id]
     assert problems == []
-    assert [each.order_id for each in of_both] == [each.order_id for each in named] == [order_id]
+    assert [payment.order_id for payment in of_both] == [payment.order_id for payment in named] == [order_id]
 
 
 async def test_it_is_no_attempt_to_pay_the_order_that_it_is_about(paid_shop: Shop) -> None:
@@ -461,4 +461,4 @@ async def test_it_is_no_attempt_to_pay_the_order_that_it_is_about(paid_shop: Sho
     aggregate = await sent(paid_shop, wish)
     assert (await audit_of(paid_shop, aggregate)).for_payment_id == about
     assert (await paid_shop.aggregate()).payment.has_rivals is False
-    assert [each.kind for each in aggregate.operations] == [Kind.CREATE]
+    assert [operation.kind for operation in aggregate.operations] == [Kind.CREATE]

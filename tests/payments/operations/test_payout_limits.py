@@ -61,8 +61,8 @@ async def test_what_another_account_pays_out_does_not_count(shop: Shop, of_the_o
     assert await paid_out_last_day(shop.services, shop.account) == Decimal("1000.00")
     async with shop.services.database.transaction() as session:
         alike = [
-            len(await similar_payouts_since(session, each.id, MASK, Decimal("1000.00"), shop.clock.now - DAY))
-            for each in (shop.account, other)
+            len(await similar_payouts_since(session, account.id, MASK, Decimal("1000.00"), shop.clock.now - DAY))
+            for account in (shop.account, other)
         ]
     assert alike == [1, 0]  # nor is it warned of as the same payout
 
@@ -84,10 +84,10 @@ async def test_each_account_of_a_store_pays_out_up_to_its_own_limit(shop: Shop) 
     other = replace(shop, account=await add_second_account(shop))
     await enable_payouts(other, a_day="500.00")
     assert await pays_out(other, "500.00", pos_id=SECOND_POS) == "paid out"
-    for each in (shop, other):
+    for account_shop in (shop, other):
         with pytest.raises(PayoutRefusedError, match="in any 24 hours"):
-            await pays_out(each, "0.01")
-        each.gateway.script.clear()
+            await pays_out(account_shop, "0.01")
+        account_shop.gateway.script.clear()
 
 
 @pytest.mark.law(7)

@@ -60,7 +60,11 @@ async def charged_for_an_order_that_was_cancelled(shop: Shop) -> Order:
 async def charges(shop: Shop) -> list[tuple[str | None, State, Decimal]]:
     """What is recorded of the charges of the subscription."""
     found = (await shop.aggregate()).operations
-    return [(each.operation_id, each.state, each.amount) for each in found if each.kind is Kind.RECURRING]
+    return [
+        (operation.operation_id, operation.state, operation.amount)
+        for operation in found
+        if operation.kind is Kind.RECURRING
+    ]
 
 
 async def test_the_payment_says_that_it_has_begun_a_subscription(shop: Shop) -> None:
@@ -113,8 +117,8 @@ async def test_a_charge_that_is_declined_takes_nothing_and_is_told(shop: Shop) -
     kept = await shop.aggregate()
     assert kept.create.state is State.SUCCESS
     assert not kept.payment.has_problems
-    told = [each for each in kept.events if each.type == "CHARGE_FAILURE"]
-    assert [each.psp_reference for each in told] == ["second"]
+    told = [event for event in kept.events if event.type == "CHARGE_FAILURE"]
+    assert [event.psp_reference for event in told] == ["second"]
 
 
 @pytest.mark.law(8)
@@ -166,7 +170,9 @@ async def test_a_refund_of_a_later_charge_in_the_portal_leaves_the_first_payment
     kept = await shop.aggregate()
     now = balance(kept.payment.flow, kept.operations)
     assert now.refundable == SUM
-    assert [(each.id, each.refundable) for each in now.recurring] == [("second", Decimal("0.00"))]
+    assert [(recurring_charge.id, recurring_charge.refundable) for recurring_charge in now.recurring] == [
+        ("second", Decimal("0.00"))
+    ]
 
 
 async def test_a_refund_in_flight_is_not_taken_for_one_of_another_charge(shop: Shop) -> None:
@@ -178,7 +184,9 @@ async def test_a_refund_in_flight_is_not_taken_for_one_of_another_charge(shop: S
     await shop.notify(operation("refund", shop.order_id, TOTAL, operation_id="of-second", payment_id="second"))
     await shop.work()
     states = [
-        (each.operation_id, each.state) for each in (await shop.aggregate()).operations if each.kind is Kind.REFUND
+        (operation.operation_id, operation.state)
+        for operation in (await shop.aggregate()).operations
+        if operation.kind is Kind.REFUND
     ]
     assert states == [(None, State.UNKNOWN), ("of-second", State.SUCCESS)]
 
@@ -198,7 +206,7 @@ async def test_staff_give_a_later_charge_back_and_the_first_payment_stays(shop: 
     for _ in range(2):  # a double click
         _, done = await request_action(shop.services, shop.order_id, refund_of("second", "500.00"))
         assert (done.state, done.charge_id) == (State.SUCCESS, "second")
-    [heard] = [each for each in shop.gateway.requests if each.method == "POST"]
+    [heard] = [request for request in shop.gateway.requests if request.method == "POST"]
     assert heard.path.endswith("/recurring/rec-1/payments/second/refund")
     await shop.pass_time(minutes=10)
     assert shop.amounts == amounts(charged="639.00", refunded="500.00")
@@ -235,8 +243,8 @@ async def test_staff_cancel_the_subscription_and_saleor_hears_who_did(shop: Shop
         ended = await cancel_subscription(shop.services, shop.order_id, "olena")
         assert ended.payment.recurring_status == "canceled"
     await shop.pass_time(minutes=1)
-    notes = [each.message for each in (await shop.aggregate()).events if each.type == "INFO"]
-    assert [each for each in notes if "olena" in (each or "")] == [
+    notes = [event.message for event in (await shop.aggregate()).events if event.type == "INFO"]
+    assert [note for note in notes if "olena" in (note or "")] == [
         "Staff cancelled the subscription in the app (olena)"
     ]
 
@@ -287,7 +295,7 @@ async def test_a_storefront_begins_a_subscription_where_the_store_allows_it(shop
     await shop.services.accounts.change(shop.account.id, subscriptions=True)
     shop.gateway.will_answer(shop.gateway.page())
     await shop.begin(data={"customer": CUSTOMER, "subscription": MONTHLY | {"endsOn": "2027-11-21"}})
-    [heard] = [each for each in shop.gateway.requests if each.method == "POST"]
+    [heard] = [request for request in shop.gateway.requests if request.method == "POST"]
     assert exact_json.loads(heard.body)["init_recurring"] == {
         "interval_unit": "month",
         "interval_count": 1,
@@ -337,7 +345,7 @@ async def test_what_is_returned_of_a_payment_that_is_not_ours_moves_no_charge(sh
     assert newest.outcome == Outcome(OutcomeCode.TO_REVIEW, (method, "success"))
     assert shop.amounts == amounts(charged="1139.00")
     kept = await shop.aggregate()
-    assert [each for each in kept.operations if each.kind.value == method] == []
+    assert [operation for operation in kept.operations if operation.kind.value == method] == []
     assert "something that the app does not know (foreign)" in (problem_text(kept.payment) or "")
 
 
@@ -357,7 +365,7 @@ async def test_what_is_returned_of_a_later_charge_that_is_not_known_yet_is_booke
     await shop.notify(returned(shop, method, "back", of="second"))
     await shop.pass_time(hours=1)
     kept = await shop.aggregate()
-    [back] = [each for each in kept.operations if each.kind.value == method]
+    [back] = [operation for operation in kept.operations if operation.kind.value == method]
     assert (back.state, back.charge_id) == (State.SUCCESS, "second")
     assert await charges(shop) == [("second", State.SUCCESS, SUM)]
     assert shop.amounts.charged == SUM
@@ -380,7 +388,7 @@ async def test_a_card_that_was_declined_on_the_page_is_no_later_charge(shop: Sho
     kept = await shop.aggregate()
     assert kept.create.state is State.SUCCESS
     assert not kept.payment.has_problems
-    assert [each.type for each in kept.events if each.type == "CHARGE_FAILURE"] == []
+    assert [event.type for event in kept.events if event.type == "CHARGE_FAILURE"] == []
 
 
 @pytest.mark.law(7)
@@ -474,8 +482,8 @@ async def test_a_dispute_gets_an_id_of_its_own_and_stays_that_of_its_charge(
     await shop.notify(payment(shop.order_id, method="dispute", payment_id=unnamed.replace("first", of_first)))
     await shop.notify(returned(shop, "dispute", "the-dispute", of="second"))
     await shop.pass_time(minutes=1)
-    disputes = [each for each in (await shop.aggregate()).operations if each.kind is Kind.DISPUTE]
-    assert [each.charge_id for each in disputes] == disputed
+    disputes = [operation for operation in (await shop.aggregate()).operations if operation.kind is Kind.DISPUTE]
+    assert [dispute.charge_id for dispute in disputes] == disputed
 
 
 @pytest.mark.law(10)
@@ -611,7 +619,7 @@ async def test_a_release_of_a_later_charge_releases_nothing_of_the_first_payment
     await shop.pass_time(minutes=1)
     assert shop.amounts == amounts(charged=TOTAL)
     kept = await shop.aggregate()
-    assert [each for each in kept.operations if each.kind is Kind.VOID] == []
+    assert [operation for operation in kept.operations if operation.kind is Kind.VOID] == []
     assert "something that the app does not know (foreign)" in (problem_text(kept.payment) or "")
 
 

@@ -153,7 +153,7 @@ async def test_nobody_is_asked_for_a_session_at_an_address_that_a_stranger_chose
 async def test_without_apple_pay_no_session_is_asked_for(shop: Shop) -> None:
     await shop.services.accounts.change(shop.account.id, apple_pay=False)
     told = await offered(shop, {"applePay": {"validationUrl": APPLES}})
-    assert [each["code"] for each in told["errors"]] == ["WALLET_NOT_ENABLED"]
+    assert [error["code"] for error in told["errors"]] == ["WALLET_NOT_ENABLED"]
     assert shop.gateway.requests == []
 
 
@@ -163,7 +163,7 @@ async def test_without_apple_pay_no_session_is_asked_for(shop: Shop) -> None:
 async def test_where_the_gateway_gives_no_session_the_rest_is_offered(shop: Shop, answer: Behaviour) -> None:
     shop.gateway.will_answer(answer)
     told = await offered(shop, {"applePay": {"validationUrl": APPLES}})
-    assert [each["code"] for each in told["errors"]] == ["WALLET_UNAVAILABLE"]
+    assert [error["code"] for error in told["errors"]] == ["WALLET_UNAVAILABLE"]
     assert told["available"] is True
     assert "applePay" not in told
 
@@ -191,7 +191,7 @@ async def test_a_reservation_is_taken_and_then_captured(shop: Shop) -> None:
     shop.gateway.will_answer(EXCHANGED, json_reply(paid(shop, method="auth")))
     answer = await shop.begin(flow="AUTHORIZATION", data=await given(shop))
     assert answer.result == "AUTHORIZATION_SUCCESS"
-    assert [each.value for each in answer.actions or ()] == ["CHARGE", "CANCEL"]
+    assert [action.value for action in answer.actions or ()] == ["CHARGE", "CANCEL"]
 
 
 async def test_a_customer_who_agrees_pays_with_the_gateways_token_again_without_the_wallet(shop: Shop) -> None:
@@ -257,11 +257,11 @@ async def test_an_exchange_without_a_readable_answer_has_paid_nothing_and_is_a_f
     shop.gateway.will_answer(*[answer] * tries)
     answered = await shop.begin(data=await given(shop))
     assert answered.result == "CHARGE_FAILURE"
-    assert {each.path for each in shop.gateway.requests} == {"/api/v1/tokenization/tokenize"}
+    assert {request.path for request in shop.gateway.requests} == {"/api/v1/tokenization/tokenize"}
     assert shop.amounts == amounts()
     await shop.pass_time(hours=1)
     assert (await shop.operation(Kind.CREATE)).state is State.FAILURE
-    assert "/api/v1/payment" not in {each.path for each in shop.gateway.requests}
+    assert "/api/v1/payment" not in {request.path for request in shop.gateway.requests}
 
 
 async def test_a_lost_exchange_is_made_again_and_pays_once(shop: Shop) -> None:
@@ -281,7 +281,7 @@ async def test_a_payment_that_was_not_sent_is_tried_again_with_the_token_that_wa
     answer = await shop.begin(data=data)
     assert answer.result == "CHARGE_FAILURE"
     assert "could not be reached" in (answer.message or "")
-    assert [each.path for each in shop.gateway.requests] == ["/api/v1/tokenization/tokenize"]
+    assert [request.path for request in shop.gateway.requests] == ["/api/v1/tokenization/tokenize"]
 
 
 async def test_a_token_that_the_gateway_refuses_is_a_failure_at_once(shop: Shop) -> None:
@@ -311,7 +311,7 @@ async def test_a_repeated_delivery_exchanges_and_pays_nothing_again(shop: Shop) 
     first = await shop.begin(data=data)
     assert await shop.begin(data=data) == first
     again = await run_concurrently(*(shop.begin(data=data) for _ in range(3)))
-    assert all(each == first for each in again)
+    assert all(answer == first for answer in again)
     assert len(shop.gateway.requests) == 2
 
 
@@ -417,7 +417,7 @@ async def test_no_row_log_or_answer_holds_what_the_wallet_gave_nor_the_token(
     told = [*rows, caplog.text, shown.out, shown.err, str(answer.dump()), repr(answer)]
     encoded = [base64.b64encode(json.dumps(APPLE_TOKEN).encode()).decode()[:40], "eyJwYXltZW50RGF0YSI6"]
     for secret in (TOKEN, *SEALED, *encoded):
-        assert all(secret not in each for each in told), secret
+        assert all(secret not in text for text in told), secret
 
 
 @pytest.mark.law(11)
@@ -428,4 +428,4 @@ async def test_a_budget_that_the_exchange_has_used_up_pays_nothing(shop: Shop) -
     shop.gateway.will_answer(json_reply({"cc_token": TOKEN}, delay=4), json_reply(paid(shop)))
     answer = await shop.begin(data=data)
     assert answer.result == "CHARGE_FAILURE"
-    assert [each.path for each in shop.gateway.requests] == ["/api/v1/tokenization/tokenize"]
+    assert [request.path for request in shop.gateway.requests] == ["/api/v1/tokenization/tokenize"]

@@ -41,10 +41,10 @@ def payment(
     """Return a payment of which Saleor was told everything."""
     aggregate = an_aggregate(flow, state, *operations, amount=amount)
     aggregate.create.operation_id = PAYMENT
-    for each in aggregate.operations:
-        type_ = event_type_of(each.kind, flow, each.state)
+    for operation in aggregate.operations:
+        type_ = event_type_of(operation.kind, flow, operation.state)
         if type_ is not None:
-            aggregate.events.append(event_of(each, type_.value))
+            aggregate.events.append(event_of(operation, type_.value))
     return aggregate
 
 
@@ -68,10 +68,10 @@ def split(aggregate: PaymentAggregate, operation: Operation, **shares: object) -
 def lines_of(aggregate: PaymentAggregate) -> list[BookLine]:
     """Return what a gateway's books have of a payment if it agrees with us."""
     found = []
-    for each in aggregate.operations:
+    for operation in aggregate.operations:
         first = "purchase" if aggregate.payment.flow is Flow.CHARGE else "auth"
-        said = line(METHODS.get(each.kind, first), each.state.value, each.amount)
-        shares = each.shares
+        said = line(METHODS.get(operation.kind, first), operation.state.value, operation.amount)
+        shares = operation.shares
         found += [_receiving(said, name, amount) for name, amount in shares.items()] or [said]
     return found
 

@@ -95,7 +95,7 @@ class Store:
 
     async def differences(self) -> list[tuple[str, str]]:
         """What was found, and what became of it."""
-        return [(each.kind.value, each.state.value) for each in await self.discrepancies()]
+        return [(discrepancy.kind.value, discrepancy.state.value) for discrepancy in await self.discrepancies()]
 
     async def discrepancies(self) -> Sequence[Discrepancy]:
         async with self.services.database.transaction() as session:
@@ -103,11 +103,11 @@ class Store:
 
     async def words(self) -> list[str]:
         """What staff must look at of the last payment."""
-        return [str(each) for each in problem_messages((await self.shop.aggregate()).payment)]
+        return [str(problem_message) for problem_message in problem_messages((await self.shop.aggregate()).payment)]
 
     async def looked_up(self) -> int:
         """How often the gateway was asked for an order."""
-        return sum("/orders/" in each.path for each in await self.control.calls())
+        return sum("/orders/" in call.path for call in await self.control.calls())
 
     async def write(self, order_id: str, **columns: object) -> None:
         """Change what the gateway has of a payment, as nobody could."""

@@ -59,18 +59,18 @@ async def test_after_the_night_three_ledgers_agree_but_for_one_wrong_amount(stor
     wrong = await store.complete_payment()
     await store.write(wrong, amount=Decimal("90.00"))
     expected.append((store.shop.transaction, amounts(charged="100.00")))
-    assert sum(each.amounts != must_be for each, must_be in expected) > HOURS // 2  # nobody has told of them
+    assert sum(order.amounts != must_be for order, must_be in expected) > HOURS // 2  # nobody has told of them
     async with store.services.database.transaction() as session:
         await plan_run(session, store.shop.account, clock.now)
     clock.now = next_time(2, clock.now + timedelta(hours=1))
     for _ in range(12):  # the register is made, look-ups are done, and Saleor is told what it did not take
         await store.shop.work()
         clock.forward(minutes=5)
-    [night] = [each for each in await store.runs() if each.state is not RunState.PLANNED]
+    [night] = [run for run in await store.runs() if run.state is not RunState.PLANNED]
     assert (night.state, night.orders, night.to_people) == (RunState.DONE, HOURS + 1, 1)
-    assert [each.amounts for each, _ in expected] == [must_be for _, must_be in expected]
+    assert [order.amounts for order, _ in expected] == [must_be for _, must_be in expected]
     payment = (await store.shop.aggregate()).payment
-    assert [str(each) for each in problem_messages(payment)] == [
+    assert [str(problem_message) for problem_message in problem_messages(payment)] == [
         "The gateway reports 90.00 UAH, but 100.00 UAH was requested."
     ]
     by_kind = {what.value: count for what, count in await subjects(store.shop)}
@@ -82,5 +82,5 @@ async def test_after_the_night_three_ledgers_agree_but_for_one_wrong_amount(stor
         clock.forward(seconds=30)
     _, second, _ = await store.runs()
     assert (second.state, second.repaired) == (RunState.DONE, 0)
-    assert [each.amounts for each, _ in expected] == [must_be for _, must_be in expected]
+    assert [order.amounts for order, _ in expected] == [must_be for _, must_be in expected]
     assert await store.looked_up() - asked <= 2  # the wrong one

@@ -25,7 +25,7 @@ CENTS = st.integers(min_value=1, max_value=10_000).map(lambda cents: Decimal(cen
 
 
 def kinds(aggregate: PaymentAggregate, *lines: BookLine, period: Period | None = DAY) -> list[str]:
-    return sorted(each.kind.value for each in find_differences(aggregate, entries_of(lines), period))
+    return sorted(difference.kind.value for difference in find_differences(aggregate, entries_of(lines), period))
 
 
 def read_line(**members: str) -> BookLine:
@@ -173,8 +173,8 @@ class TestMissed:
         [missing] = find_differences(known, entries_of([line(), first, second]), DAY)
         assert (missing.kind, missing.copies) == (DiscrepancyKind.MISSED, 2)
         both = find_differences(payment(), entries_of([line(), first, second]), DAY)
-        assert [each.copies for each in both] == [1, 2]
-        assert len({each.key("order") for each in both}) == 2
+        assert [difference.copies for difference in both] == [1, 2]
+        assert len({difference.key("order") for difference in both}) == 2
 
 
 def subscribed(*operations: Operation) -> PaymentAggregate:
@@ -304,8 +304,8 @@ class TestEntries:
 def _payments(draw: st.DrawFn) -> PaymentAggregate:
     """Payments of any history, of which Saleor was told."""
     if draw(st.booleans()):
-        refunds = [ended_operation(Kind.REFUND, each) for each in draw(st.lists(CENTS, max_size=4))]
-        failed = [ended_operation(Kind.REFUND, each, State.FAILURE) for each in draw(st.lists(CENTS, max_size=2))]
+        refunds = [ended_operation(Kind.REFUND, amount) for amount in draw(st.lists(CENTS, max_size=4))]
+        failed = [ended_operation(Kind.REFUND, amount, State.FAILURE) for amount in draw(st.lists(CENTS, max_size=2))]
         aggregate = payment(*refunds, *failed, amount=Decimal(1000))
     else:
         second = draw(st.sampled_from([Kind.CAPTURE, Kind.VOID, None]))
@@ -333,16 +333,20 @@ def test_each_line_that_we_do_not_know_is_found_and_so_is_each_that_is_missing(
     amount = data.draw(CENTS)
     more = [*lines, line("dispute", amount=amount)]
     assert kinds(aggregate, *more) == ["missed"]
-    secondary = [each for each in aggregate.operations if each.kind is not Kind.CREATE and each.state is State.SUCCESS]
+    secondary = [
+        operation
+        for operation in aggregate.operations
+        if operation.kind is not Kind.CREATE and operation.state is State.SUCCESS
+    ]
     for forgotten in secondary:
-        known = [each for each in aggregate.operations if each is not forgotten]
+        known = [operation for operation in aggregate.operations if operation is not forgotten]
         found = kinds(PaymentAggregate(aggregate.payment, known, aggregate.events), *lines)
         assert found == ["missed"]
         said = entries_of(lines)
-        gone = next(n for n, each in enumerate(said) if each.kind is forgotten.kind and each.state is State.SUCCESS
-                    and each.amount == forgotten.amount)  # fmt: skip
+        gone = next(n for n, entry in enumerate(said) if entry.kind is forgotten.kind and entry.state is State.SUCCESS
+                    and entry.amount == forgotten.amount)  # fmt: skip
         left: list[Difference] = find_differences(aggregate, said[:gone] + said[gone + 1 :], DAY)
-        assert [each.kind for each in left] == [DiscrepancyKind.NOT_SHOWN]
+        assert [difference.kind for difference in left] == [DiscrepancyKind.NOT_SHOWN]
 
 
 @given(_payments(), _payments(), st.data())
@@ -351,7 +355,9 @@ def test_a_difference_is_known_by_what_it_is_about_and_by_nothing_else(
 ) -> None:
     lines = lines_of(other)
     found = find_differences(aggregate, entries_of(lines), DAY)
-    keys = [each.key("order") for each in found]
+    keys = [difference.key("order") for difference in found]
     assert len(set(keys)) == len(keys)
     shuffled = data.draw(st.permutations(lines))
-    assert {each.key("order") for each in find_differences(aggregate, entries_of(shuffled), DAY)} == set(keys)
+    assert {difference.key("order") for difference in find_differences(aggregate, entries_of(shuffled), DAY)} == set(
+        keys
+    )

@@ -32,7 +32,7 @@ def figures(
     charged: str = "0.00", refunded: str = "0.00", charged_back: str = "0.00", fee: str = "0.00"
 ) -> list[Decimal]:
     """Return the sums that a row is expected to have; the net of them is the last."""
-    sums = [Decimal(each) for each in (charged, refunded, charged_back, fee)]
+    sums = [Decimal(amount) for amount in (charged, refunded, charged_back, fee)]
     return [*sums, sums[0] - sums[1] - sums[2] - sums[3]]
 
 
@@ -93,9 +93,11 @@ async def test_what_both_books_say_of_a_day(busy: Store) -> None:
 async def fees_of(store: Store) -> Decimal:
     """What the gateway has taken for what moved money, by its own records."""
     state = store.sandbox.state
-    paid = [each for each in state.payments.values() if each.method == "purchase"]
-    moved = [each for each in state.operations.values() if each.method in {"capture", "refund", "dispute"}]
-    return sum((each.fee.total for each in [*paid, *moved] if each.fee), Decimal("0.00"))
+    paid = [payment for payment in state.payments.values() if payment.method == "purchase"]
+    moved = [
+        operation for operation in state.operations.values() if operation.method in {"capture", "refund", "dispute"}
+    ]
+    return sum((entry.fee.total for entry in [*paid, *moved] if entry.fee), Decimal("0.00"))
 
 
 async def test_a_window_that_is_compared_twice_counts_once(busy: Store) -> None:
@@ -158,16 +160,19 @@ async def test_a_market_by_receiver(store: Store) -> None:
     await store.control.portal(order_id, "refund", Decimal("8.00"), split=taken, silent=True)
     await store.look(order_id)
     await night(store)
-    found = {each.names[0]: each for each in (await money(store)).rows(GroupBy.RECEIVER)}
+    found = {row.names[0]: row for row in (await money(store)).rows(GroupBy.RECEIVER)}
     refund = found.pop("")  # no record says whose a refund in the portal was; the register does
     assert (refund.ours.refunded, refund.gateway.refunded) == (Decimal("8.00"), Decimal("0.00"))
-    sums_of = {who: (each.ours.charged, each.gateway.charged, each.gateway.refunded) for who, each in found.items()}
+    sums_of = {
+        who: (comparison.ours.charged, comparison.gateway.charged, comparison.gateway.refunded)
+        for who, comparison in found.items()
+    }
     assert sums_of == {
         POTTER: (Decimal("300.00"), Decimal("300.00"), Decimal("5.00")),
         SMITH: (Decimal("199.50"), Decimal("199.50"), Decimal("3.00")),
         MARKET: (Decimal("70.00"), Decimal("70.00"), Decimal("0.00")),
     }
-    assert {who: each.agreement for who, each in found.items()} == {
+    assert {who: comparison.agreement for who, comparison in found.items()} == {
         POTTER: Agreement.NOT_DIVIDED,
         SMITH: Agreement.NOT_DIVIDED,
         MARKET: Agreement.AGREE,
@@ -184,7 +189,7 @@ async def test_without_a_register_nobody_says_whose_the_gateways_money_is(store:
     await store.look(store.shop.order_id)
     await night(store)
     assert (await row(store, GroupBy.DAY)).agreement is Agreement.AGREE
-    assert {each.agreement for each in (await money(store)).rows(GroupBy.RECEIVER)} == {Agreement.NOT_COMPARED}
+    assert {row.agreement for row in (await money(store)).rows(GroupBy.RECEIVER)} == {Agreement.NOT_COMPARED}
 
 
 async def test_a_refund_that_staff_ask_for_is_divided_by_both_books(store: Store) -> None:
@@ -196,8 +201,8 @@ async def test_a_refund_that_staff_ask_for_is_divided_by_both_books(store: Store
     assert (await store.shop.request_action("REFUND", "100.01")).result == "REFUND_SUCCESS"
     await night(store)
     rows = (await money(store)).rows(GroupBy.RECEIVER)
-    assert {each.agreement for each in rows} == {Agreement.AGREE}
-    assert sum(each.ours.refunded for each in rows) == sum(each.gateway.refunded for each in rows) == Decimal("100.01")
+    assert {row.agreement for row in rows} == {Agreement.AGREE}
+    assert sum(row.ours.refunded for row in rows) == sum(row.gateway.refunded for row in rows) == Decimal("100.01")
 
 
 async def test_whoever_dies_over_a_window_leaves_no_half_of_a_day(busy: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -278,7 +283,7 @@ async def test_an_order_of_nobody_here_is_in_the_gateways_sums_only(store: Store
     day = await row(store, GroupBy.DAY)
     assert (day.ours.charged, day.gateway.charged) == (Decimal("100.00"), Decimal("200.00"))
     assert day.agreement is Agreement.DIFFER
-    by_channel = {each.names[0]: each for each in (await money(store)).rows(GroupBy.CHANNEL)}
+    by_channel = {row.names[0]: row for row in (await money(store)).rows(GroupBy.CHANNEL)}
     assert by_channel["*"].gateway.charged == by_channel["uah"].gateway.charged == Decimal("100.00")
     assert by_channel["uah"].agreement is Agreement.AGREE
 
@@ -314,7 +319,7 @@ async def test_a_month(store: Store, first: date, last: date) -> None:
     [month] = found.rows()
     assert (month.days, month.days_compared, month.agreement) == (31, 31, Agreement.AGREE)
     assert month.ours.charged == month.gateway.charged == Decimal("30.03")
-    assert [each.names for each in found.rows(GroupBy.DAY)] == [(date(2026, 10, day),) for day in (1, 25, 31)]
+    assert [row.names for row in found.rows(GroupBy.DAY)] == [(date(2026, 10, day),) for day in (1, 25, 31)]
 
 
 async def test_the_file_says_what_the_rows_say(busy: Store) -> None:

@@ -94,7 +94,7 @@ async def test_a_register_that_is_being_made_is_waited_for_and_not_asked_for_twi
     await refunded_in_silence(store)
     run = await store.compare()
     assert run.repaired == 1
-    assert sum(each.path == START for each in await store.control.calls()) == 1
+    assert sum(call.path == START for call in await store.control.calls()) == 1
 
 
 @pytest.mark.fault("books-broken-off")
@@ -249,9 +249,9 @@ async def test_two_comparisons_of_one_account_at_the_same_time(store: Store) -> 
     for _ in range(3):
         await refunded_in_silence(store)
     by_night, by_hand = await store.begin(), await store.begin()
-    await asyncio.gather(*(reconcile(store.services, each) for each in (by_night, by_hand)))
-    runs = [await store.run(each) for each in (by_night, by_hand)]
-    assert [(each.state, each.attempts, each.orders) for each in runs] == [(RunState.DONE, 0, 3)] * 2
+    await asyncio.gather(*(reconcile(store.services, moment) for moment in (by_night, by_hand)))
+    runs = [await store.run(moment) for moment in (by_night, by_hand)]
+    assert [(run.state, run.attempts, run.orders) for run in runs] == [(RunState.DONE, 0, 3)] * 2
     assert await store.differences() == [("missed", "repaired")] * 3
     await store.shop.work()
     assert store.shop.saleor.reported_types.count("REFUND_SUCCESS") == 3
@@ -265,7 +265,7 @@ class TestPeriods:
         )
         first = await store.compare()
         assert first.starts_at == first.started_at - FIRST_RUN_REACH if first.started_at else None
-        assert sum(each.path == START for each in await store.control.calls()) == 6
+        assert sum(call.path == START for call in await store.control.calls()) == 6
         store.shop.clock.forward(days=1)
         second = await store.compare()
         assert second.starts_at is not None
@@ -292,7 +292,7 @@ class TestPeriods:
         store.shop.clock.forward(hours=6)
         run = await store.compare(datetime.fromisoformat(start), datetime.fromisoformat(end))
         assert (run.state, run.source) == (RunState.DONE, Source.REGISTER)
-        assert sum(each.path == START for each in await store.control.calls()) == windows
+        assert sum(call.path == START for call in await store.control.calls()) == windows
         assert run.repaired == (1 if "2026-10" in start else 0)
 
 

@@ -163,7 +163,7 @@ async def test_an_order_that_the_account_says_is_anothers_disturbs_nobody_and_is
 
     await store.compare()
 
-    found = {(each.order_id, each.kind.value) for each in await store.discrepancies()}
+    found = {(discrepancy.order_id, discrepancy.kind.value) for discrepancy in await store.discrepancies()}
     assert found == {("shop-9", "unknown"), (order_id, "missed")}
     async with store.services.database.transaction() as session:
         charged = (await session.exec(select(GatewayTotal).where(GatewayTotal.kind == Booked.CHARGED))).all()

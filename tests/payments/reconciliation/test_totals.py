@@ -35,7 +35,7 @@ def summed(*lines: BookLine, owner: OrderOwner | None = OWNER) -> dict[date, Any
     totals = Totals(Period(START, END))
     totals.add(lines, owner)
     return {
-        day.day: (day.unreadable, [(each.kind.value, each.amount, each.count) for each in rows if not each.receiver])
+        day.day: (day.unreadable, [(row.kind.value, row.amount, row.count) for row in rows if not row.receiver])
         for day, rows in totals.daily_books("account", 1, END)
     }
 
@@ -158,7 +158,7 @@ def test_sums_that_no_column_holds_are_not_made() -> None:
     totals = Totals(Period(START, END))
     for number in range(1100):
         totals.add([line(amount=LARGEST, payment_id=f"payment-{number}")], OWNER)
-    [(day, [total])] = [each for each in totals.daily_books("account", 1, END) if each[1]]
+    [(day, [total])] = [daily_book for daily_book in totals.daily_books("account", 1, END) if daily_book[1]]
     assert (total.count, day.unreadable) == (1000, 100)
 
 
@@ -177,7 +177,7 @@ def test_names_of_any_text_make_keys_that_differ(names: list[tuple[str, str]]) -
         assert said is not None
         totals.add([said], None)
     [rows] = [rows for day, rows in totals.daily_books("account", 1, END) if day.day == NOON.date()]
-    assert len({(each.currency, each.receiver, each.kind) for each in rows}) == len(rows)
+    assert len({(row.currency, row.receiver, row.kind) for row in rows}) == len(rows)
 
 
 async def test_they_are_kept_whatever_their_names(shop: Shop, database: Database) -> None:
@@ -200,7 +200,7 @@ async def test_they_are_kept_whatever_their_names(shop: Shop, database: Database
         found = await gateway_totals(session, [account.id], days)
         shares = await gateway_shares(session, [account.id], days)
         assert len(await compared_days(session, [account.id], days)) == 4
-    assert sum(each.count for each in found) == sum(each.count for each in shares) == 7
+    assert sum(total.count for total in found) == sum(share.count for share in shares) == 7
     # Three are written alike, and a currency is the same in small letters; a receiver is not.
     assert (len(found), len(shares)) == (4, 5)
     async with database.transaction() as session:
@@ -222,7 +222,7 @@ def test_windows_leave_no_gap_and_each_day_between_is_in_one_of_them(start: date
     for one, other in pairwise(cut):
         assert other.start == one.end - LEAD
         assert (one.end.hour, one.end.minute, one.end.second, one.end.microsecond) == (0, 0, 0, 0)
-    assert all(each.end - each.start <= LONGEST_PERIOD for each in cut)
+    assert all(period.end - period.start <= LONGEST_PERIOD for period in cut)
     if len(cut) > 1:  # whoever takes it over goes on in the same windows
         assert list(windows(start, end, cut[0].end)) == cut[1:]
     assert list(windows(start, end, end)) == []

@@ -28,7 +28,7 @@ def asked(sourceObject: dict[str, Any] | None = None, **chosen: Any) -> HostedPa
 def test_a_checkout_is_found_by_saleors_names() -> None:
     request = asked()
     assert request.description == f"Payment {request.order_id}"
-    assert {each.key: each.value for each in request.attributes or ()} == {
+    assert {attribute.key: attribute.value for attribute in request.attributes or ()} == {
         "saleor_transaction": TRANSACTION,
         "saleor_checkout": "Q2hlY2tvdXQ6MQ==",
         "saleor_channel": "uah",
@@ -44,7 +44,7 @@ def test_a_checkout_is_found_by_saleors_names() -> None:
 def test_an_order_is_found_by_its_number_too() -> None:
     request = asked(ORDER)
     assert request.description == "Order 21"
-    attributes = {each.key: each.value for each in request.attributes or ()}
+    attributes = {attribute.key: attribute.value for attribute in request.attributes or ()}
     assert (attributes["saleor_order"], attributes["saleor_order_id"]) == ("21", "T3JkZXI6MQ==")
     assert json.loads(request.payload or "")["order"] == "21"
 
@@ -69,7 +69,8 @@ def test_nothing_that_describes_a_payment_names_a_person() -> None:
         an_account(description_template="{order} {checkout} {channel} {transaction} {store}"),
         data={"customer": CUSTOMER | {"birthday": "1990-05-17", "taxId": "3123456789"}},
     ).request
-    words = f"{request.description} {request.payload} {[(each.key, each.value) for each in request.attributes or ()]}"
+    attributes = [(attribute.key, attribute.value) for attribute in request.attributes or ()]
+    words = f"{request.description} {request.payload} {attributes}"
     assert not [person for person in PERSONAL if person in words]
 
 

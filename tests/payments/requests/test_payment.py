@@ -87,7 +87,7 @@ def test_the_gateway_is_asked_for_what_saleor_asked_for() -> None:
     assert request.customer_lang == "UK"
     terms = plan.terms
     assert (terms.return_url, terms.language, terms.data.qr) == ("https://shop.example.com/back", "uk", True)
-    attributes = {each.key: each.value for each in request.attributes or []}
+    attributes = {attribute.key: attribute.value for attribute in request.attributes or []}
     assert attributes == {
         "saleor_transaction": TRANSACTION,
         "saleor_checkout": "Q2hlY2tvdXQ6MQ==",
@@ -105,7 +105,7 @@ def test_search_words_are_made_to_fit_what_the_merchant_portal_takes() -> None:
     order = source_object(
         __typename="Order", number="№ 4242424242424242", channel={"slug": "ж" * 300, "currencyCode": "UAH"}
     )
-    found = {each.key: each.value for each in planned(sourceObject=order).request.attributes or []}
+    found = {attribute.key: attribute.value for attribute in planned(sourceObject=order).request.attributes or []}
     assert found["saleor_channel"] == "ж" * 250
     assert "4242424242424242" not in found["saleor_order"]
 

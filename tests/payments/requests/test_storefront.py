@@ -114,7 +114,7 @@ def every_path(model: type[BaseModel], *above: str) -> Iterator[tuple[str, ...]]
     for name, field in model.model_fields.items():
         path = (*above, field.alias or name)
         yield path
-        inner = [each for each in (field.annotation, *get_args(field.annotation)) if isinstance(each, type)]
+        inner = [kind for kind in (field.annotation, *get_args(field.annotation)) if isinstance(kind, type)]
         for part in inner:
             if issubclass(part, BaseModel):
                 yield from every_path(part, *path)

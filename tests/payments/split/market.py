@@ -84,7 +84,7 @@ def granted_action_event(shop: Shop, key: str, granted: dict[str, Any]) -> dict[
 
 def shares(said: list[dict[str, Any]]) -> dict[str, Decimal]:
     """Return shares as the gateway was told them."""
-    return {each["sub_merchant_id"]: each["amount"] for each in said}
+    return {share["sub_merchant_id"]: share["amount"] for share in said}
 
 
 async def standing(shop: Shop) -> SplitStanding:

@@ -137,12 +137,14 @@ def test_of_a_deleted_product_nobody_knows_whose_it_was() -> None:
 
 def test_what_a_real_saleor_sent() -> None:
     """It was asked for less then: the prices are there, and of the products of an order it told nothing."""
-    bodies = {each.event: json.loads(each.body, parse_float=Decimal) for each in webhooks() if each.body}
+    bodies = {webhook.event: json.loads(webhook.body, parse_float=Decimal) for webhook in webhooks() if webhook.body}
     source = bodies["transaction_initialize_session"]["sourceObject"]
     paid = (Order if "number" in source else Checkout).model_validate(source)
     basket = basket_of(paid, "sub_merchant_id")
     assert (basket.total, basket.shipping, basket.gift_cards) == (Decimal("569.5"), Decimal("70.0"), Decimal(0))
-    refunds = [json.loads(each.body, parse_float=Decimal) for each in webhooks() if b'"grantedRefund": {' in each.body]
+    refunds = [
+        json.loads(webhook.body, parse_float=Decimal) for webhook in webhooks() if b'"grantedRefund": {' in webhook.body
+    ]
     assert refunds
     for refund in refunds:
         lines = granted_lines(GrantedRefund.model_validate(refund["grantedRefund"]), "sub_merchant_id")

@@ -20,7 +20,7 @@ from tests.payments.baskets import checkout, fiscal, line, lines, taxed
 
 
 def sold(paid: Checkout, amount: Decimal, flow: Flow = Flow.CHARGE) -> PaymentAggregate:
-    told = [each.model_dump(mode="json", exclude_none=True) for each in fiscal(paid, amount)]
+    told = [product.model_dump(mode="json", exclude_none=True) for product in fiscal(paid, amount)]
     aggregate = an_aggregate(flow, State.SUCCESS, amount=amount)
     aggregate.create.request = {"products": told, "f_receipt_delivery": "email"}
     return aggregate
@@ -35,8 +35,8 @@ def again(
     aggregate.operations.append(recorded)
     said: dict[str, Decimal] = {}
     for products in goods_of(recorded.requested).values():
-        for each in products:
-            said[each.id] = said.get(each.id, Decimal()) + each.total
+        for product in products:
+            said[product.id] = said.get(product.id, Decimal()) + product.total
     assert sum(said.values()) == amount
     return said
 
@@ -59,7 +59,7 @@ def test_refunds_of_parts_sum_to_what_was_sold_of_each_product(
         for article, value in again(aggregate, Kind.REFUND, amount).items():
             given_back[article] = given_back.get(article, Decimal()) + value
         left -= amount
-    assert given_back == (worth or {each: total_of(aggregate, each) for each in given_back})
+    assert given_back == (worth or {product: total_of(aggregate, product) for product in given_back})
     assert sum(given_back.values()) == taken
 
 

@@ -31,11 +31,11 @@ def test_products_sum_to_the_amount_or_are_not_told(
 
     told = plain(paid, total)
     assert told is not None
-    assert sum(each.amount for each in told) == total
-    assert sum(each.total for each in fiscal(paid, total)) == total
+    assert sum(product.amount for product in told) == total
+    assert sum(product.total for product in fiscal(paid, total)) == total
 
     part = plain(paid, pays)
-    assert part is None or sum(each.amount for each in part) == pays
+    assert part is None or sum(product.amount for product in part) == pays
     if part is None:
         with pytest.raises(RefusalError) as refused:
             fiscal(paid, pays)
@@ -54,7 +54,7 @@ def test_pieces_cost_whole_cents_that_sum_to_the_line(total: Decimal, quantity: 
 
 def test_the_plain_form_has_the_totals_of_lines() -> None:
     told = plain(checkout(line(1, "30.00", 3), shipping="70.00"), Decimal("100.00"))
-    assert [each.to_wire() for each in told or ()] == [
+    assert [product.to_wire() for product in told or ()] == [
         {"id": "SKU-1", "name": "Juice", "amount": Decimal("30.00"), "qty": 3, "currency": "UAH"},
         {"id": "delivery", "name": "Delivery", "amount": Decimal("70.00"), "qty": 1, "currency": "UAH"},
     ]
@@ -64,7 +64,7 @@ def test_the_fiscal_form_has_the_prices_of_pieces() -> None:
     told = fiscal(
         checkout(line(1, "120.00", 3, tax="20.00"), shipping="70.00"), Decimal("190.00"), receipt_delivery="sms"
     )
-    juice, delivery = (each.to_wire() for each in told)
+    juice, delivery = (product.to_wire() for product in told)
     assert juice["taxes"] == {"type": "vat", "prc": Decimal(20)}
     assert (juice["amount"], juice["qty"], juice["unit"]) == (Decimal("40.00"), Decimal(3), "pc")
     assert juice["fiscalReceiptDelivery"] == "sms"
@@ -73,13 +73,16 @@ def test_the_fiscal_form_has_the_prices_of_pieces() -> None:
 
 def test_a_line_that_does_not_divide_has_two_prices() -> None:
     told = fiscal(checkout(line(1, "10.00", 3)), Decimal("10.00"))
-    assert [(each.qty, each.amount) for each in told] == [(Decimal(2), Decimal("3.33")), (Decimal(1), Decimal("3.34"))]
-    assert len({each.id for each in told}) == 1
+    assert [(product.qty, product.amount) for product in told] == [
+        (Decimal(2), Decimal("3.33")),
+        (Decimal(1), Decimal("3.34")),
+    ]
+    assert len({product.id for product in told}) == 1
 
 
 def test_a_gift_card_makes_everything_cheaper_in_proportion() -> None:
     paid = checkout(line(1, "300.00"), line(2, "100.00"), total="200.00")
-    assert [each.amount for each in plain(paid, Decimal("200.00")) or ()] == [Decimal("150.00"), Decimal("50.00")]
+    assert [product.amount for product in plain(paid, Decimal("200.00")) or ()] == [Decimal("150.00"), Decimal("50.00")]
 
 
 @pytest.mark.parametrize(
@@ -109,7 +112,7 @@ def test_more_than_rounding_is_no_list_of_what_is_paid() -> None:
 
 def test_a_gift_is_no_product() -> None:
     paid = checkout(line(1, "30.00"), line(2, "0.00"))
-    assert [each.id for each in plain(paid, Decimal("30.00")) or ()] == ["SKU-1"]
+    assert [product.id for product in plain(paid, Decimal("30.00")) or ()] == ["SKU-1"]
 
 
 def test_a_part_of_the_total_is_told_plainly_without_products_and_not_taken_fiscally() -> None:
@@ -151,7 +154,7 @@ def test_an_article_is_the_same_in_a_checkout_and_in_its_order() -> None:
             __typename="Order", number="21", lines=[in_order | {"totalPrice": taxed("30.00")}], total=taxed("30.00")
         )
     )
-    (before,), (after,) = (fiscal(each, Decimal("30.00")) for each in (checkout(line(1, "30.00")), order))
+    (before,), (after,) = (fiscal(purchase, Decimal("30.00")) for purchase in (checkout(line(1, "30.00")), order))
     assert before.id == after.id
 
 
@@ -178,7 +181,7 @@ def test_a_product_has_its_name_in_one_line(name: str, shown: str | None) -> Non
     """Imports leave line feeds in names; a cash register prints one line, or refuses the receipt."""
     sold = checkout(line(1, "30.00", name=name))
     told = [*(plain(sold, Decimal("30.00")) or ()), *fiscal(sold, Decimal("30.00"))]
-    assert [each.name for each in told] == [shown or name] * 2
+    assert [product.name for product in told] == [shown or name] * 2
 
 
 def test_a_name_of_which_nothing_is_seen_does_not_refuse_a_payment() -> None:
@@ -197,7 +200,7 @@ def test_products_are_told_only_where_the_store_chose_so() -> None:
     members = {"lines": [line(1, "569.50")], "totalPrice": taxed("569.50"), "shippingPrice": taxed(0)}
     assert planned(sourceObject=source_object(**members)).request.products is None
     told = planned(an_account(products=ProductsForm.PLAIN), sourceObject=source_object(**members)).request.products
-    assert [each.total for each in told or ()] == [Decimal("569.50")]
+    assert [product.total for product in told or ()] == [Decimal("569.50")]
 
 
 def test_lines_without_a_variant_are_articles_of_their_own() -> None:

@@ -197,7 +197,7 @@ class TestWaiting:
         sold.gateway.will_answer(json_reply(operation("refund", sold.order_id, "100.00")))
         await sold.pass_time(minutes=30)
         assert (await sold.operation(Kind.REFUND, 0)).state is State.FAILURE
-        asked = [each.json for each in sold.gateway.requests if action_of(each) == "refund"]
+        asked = [request.json for request in sold.gateway.requests if action_of(request) == "refund"]
         assert shares(asked[-1]["split"]) == of(potter="100.00")
         assert await recorded(sold, Kind.REFUND, 1) == of(potter="100.00")
 
@@ -245,8 +245,8 @@ class TestOthersAct:
 def products(said: list[dict[str, Any]]) -> dict[str, list[tuple[str, int]]]:
     """Whom the gateway was told to pay for which products, and how many pieces or how much."""
     return {
-        each["sub_merchant_id"]: [(product["name"], product["qty"]) for product in each.get("products", ())]
-        for each in said
+        share["sub_merchant_id"]: [(product["name"], product["qty"]) for product in share.get("products", ())]
+        for share in said
     }
 
 

@@ -80,7 +80,7 @@ class TestTheReason:
         reserved_shop.gateway.will_answer(json_reply(operation(kind.value, reserved_shop.order_id, TOTAL)))
         done = await ask(reserved_shop, kind, amount, reason=" Немає на складі ")
         assert reserved_shop.gateway.requests[-1].json["comment"] == done.request["comment"] == "Немає на складі"
-        assert any("“Немає на складі”" in each.words for each in timeline(await reserved_shop.aggregate(), ()))
+        assert any("“Немає на складі”" in entry.words for entry in timeline(await reserved_shop.aggregate(), ()))
 
     async def test_of_a_refund(self, paid_shop: Shop) -> None:
         paid_shop.gateway.will_answer(json_reply(operation("refund", paid_shop.order_id, "100.00")))
@@ -99,7 +99,7 @@ class TestTheReason:
         paid_shop.gateway.will_answer(json_reply(operation("refund", paid_shop.order_id, "100.00")))
         await paid_shop.request_action("REFUND", "100.00", reason="returned unopened", booked=False)
         assert paid_shop.gateway.requests[-1].json["comment"] == "returned unopened"
-        assert any("“returned unopened”" in each.words for each in timeline(await paid_shop.aggregate(), ()))
+        assert any("“returned unopened”" in entry.words for entry in timeline(await paid_shop.aggregate(), ()))
 
     @pytest.mark.parametrize(
         ("model", "text", "comment"),
@@ -136,8 +136,8 @@ class TestTheReason:
                 json_reply(operation("refund", paid_shop.order_id, "50.00", operation_id=name))
             )
             await answer_action_request(paid_shop.services, told, paid_shop.installation, digest=name)
-        refunds = [each for each in (await paid_shop.aggregate()).operations if each.kind is Kind.REFUND]
-        assert {each.idempotency_key: each.request["comment"] for each in refunds} == {
+        refunds = [operation for operation in (await paid_shop.aggregate()).operations if operation.kind is Kind.REFUND]
+        assert {refund.idempotency_key: refund.request["comment"] for refund in refunds} == {
             "one": "a scratch",
             "two": "a dent",
         }
@@ -204,7 +204,7 @@ class TestTheSameWish:
     async def test_twice_at_once_is_one_operation(self, paid_shop: Shop) -> None:
         paid_shop.gateway.will_answer(json_reply(operation("refund", paid_shop.order_id, "100.00")))
         answers = await run_concurrently(*(ask(paid_shop, Kind.REFUND, "100.00") for _ in range(4)))
-        assert len({each.id for each in answers}) == 1
+        assert len({answer.id for answer in answers}) == 1
         assert paid_shop.gateway.calls == ["refund"]
         await paid_shop.pass_time(minutes=1)
         assert paid_shop.amounts == amounts(charged="469.50", refunded="100.00")

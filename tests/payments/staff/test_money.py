@@ -36,7 +36,7 @@ totals = st.builds(
 def money(ours: list[Total], gateway: list[Total], whole: set[tuple[str, date]]) -> MoneyReport:
     return MoneyReport(
         days=Days(FIRST, LAST),
-        accounts={each: each for each in ACCOUNTS},
+        accounts={account: account for account in ACCOUNTS},
         receivers={},
         ours=ours,
         gateway=gateway,
@@ -54,7 +54,7 @@ def by_currency(rows: list[Row], of: str) -> dict[str, tuple[object, ...]]:
         for name in Figures.__slots__:
             figures = sums[row.currency]
             setattr(figures, name, getattr(figures, name) + getattr(getattr(row, of), name))
-    return {currency: (each.moved, each.fee, each.no_fee, each.net) for currency, each in sums.items()}
+    return {currency: (total.moved, total.fee, total.no_fee, total.net) for currency, total in sums.items()}
 
 
 @given(st.lists(totals, max_size=30), st.lists(totals, max_size=30), st.sets(st.sampled_from(sorted(PAIRS))))
@@ -72,15 +72,15 @@ def test_days_add_up_to_the_month_and_accounts_to_the_total(
 @given(st.lists(totals, min_size=1, max_size=10))
 def test_the_same_agrees_and_a_cent_more_differs(said: list[Total]) -> None:
     found = money(said, said, set(PAIRS))
-    assert {each.agreement for each in found.rows(GroupBy.DAY)} == {Agreement.AGREE}
+    assert {row.agreement for row in found.rows(GroupBy.DAY)} == {Agreement.AGREE}
     first = said[0]
     more = Total(
         first.day, first.account_id, first.channel, first.currency, first.kind, Decimal("0.01"), 0, Decimal(0), 0
     )
     differing = [
-        each for each in money(said, [*said, more], set(PAIRS)).rows(GroupBy.DAY) if each.agreement != Agreement.AGREE
+        row for row in money(said, [*said, more], set(PAIRS)).rows(GroupBy.DAY) if row.agreement != Agreement.AGREE
     ]
-    assert [(each.names, each.currency, each.agreement) for each in differing] == [
+    assert [(row.names, row.currency, row.agreement) for row in differing] == [
         ((first.day,), first.currency, Agreement.DIFFER)
     ]
 

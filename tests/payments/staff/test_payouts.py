@@ -84,7 +84,7 @@ async def confirmed(
 
 
 def payments_out(shop: Shop) -> list[ReceivedRequest]:
-    return [each for each in shop.gateway.requests if each.method == "POST"]
+    return [request for request in shop.gateway.requests if request.method == "POST"]
 
 
 async def a_saved_card(shop: Shop, digits: str = "4242") -> SavedCard:
@@ -356,7 +356,7 @@ async def test_who_confirms_is_told_of_a_balance_that_does_not_cover_it_and_of_t
 ) -> None:
     await enable_payouts(shop, most="9000.00", a_day="99000.00")
     review = await proposed(shop, amount="5000.01")
-    assert [str(each) for each in review.warnings] == [
+    assert [str(warning) for warning in review.warnings] == [
         "The balance at the gateway is 5000.00 UAH; this payout of 5000.01 UAH may be refused."
     ]
     await confirmed(shop, (await proposed(shop)).sealed)

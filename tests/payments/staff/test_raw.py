@@ -59,12 +59,12 @@ def test_a_number_where_a_mask_should_be_is_veiled() -> None:
 
 def test_what_has_not_been_sent_was_not_said() -> None:
     waiting = operation(Kind.REFUND, State.WAITING)
-    assert [each.what for each in raw_messages(aggregate([operation(), waiting]), [])] == ["create"]
+    assert [raw_message.what for raw_message in raw_messages(aggregate([operation(), waiting]), [])] == ["create"]
 
 
 def test_what_others_did_the_gateway_was_not_asked() -> None:
     theirs = operation(Kind.REFUND, idempotency_key="gateway:4711", request={})
-    assert [each.what for each in raw_messages(aggregate([operation(), theirs]), [])] == ["create"]
+    assert [raw_message.what for raw_message in raw_messages(aggregate([operation(), theirs]), [])] == ["create"]
 
 
 def test_what_no_key_opens_is_told_as_nothing() -> None:

@@ -18,7 +18,7 @@ from tests.commands.books import ORDER, aggregate, event, moment_after, notifica
 
 
 def told(entries: list[Entry]) -> list[str]:
-    return [f"{each.who}: {each.words}" for each in entries]
+    return [f"{entry.who}: {entry.words}" for entry in entries]
 
 
 def test_a_payment_that_the_gateway_notified_of() -> None:
@@ -91,7 +91,7 @@ def test_a_reservation_charged_in_part_and_a_refund_that_waits() -> None:
         "Saleor: asks to refund 10.00 UAH",
         "app: lets it wait until the operation before it has ended",
     ]
-    assert [each.words for each in pending_steps(it, [])] == [
+    assert [pending_step.words for pending_step in pending_steps(it, [])] == [
         "the app looks up the charge of 60.00 UAH, unless the gateway notifies it before",
         "the refund of 10.00 UAH is sent when the operation before it has ended",
     ]
@@ -104,7 +104,7 @@ def test_what_others_did_is_told_as_theirs() -> None:
     )
     words = told(timeline(aggregate([operation(), theirs]), []))
     assert "gateway: shows a refund of 100.00 UAH that was not requested here" in words
-    assert not any("asks to refund" in each for each in words)
+    assert not any("asks to refund" in word for word in words)
 
 
 def without_routine(entries: list[Entry]) -> list[str]:
@@ -153,7 +153,7 @@ def test_what_the_app_does_by_itself_was_not_asked_by_saleor() -> None:
     )
     words = told(timeline(aggregate([operation(state=State.INIT), closing]), []))
     assert words[-1] == "app: asks the gateway to close the payment page"
-    assert not any(each.startswith("Saleor: asks to") for each in words)
+    assert not any(word.startswith("Saleor: asks to") for word in words)
     assert "gateway: opens the payment page" in words
 
 
@@ -197,7 +197,7 @@ def test_everything_that_is_waited_for_is_named_soonest_first() -> None:
         outcome=Outcome(OutcomeCode.FAILED, ("TimeoutError",)),
     )
 
-    assert [(each.words, each.until) for each in pending_steps(it, [unworked])] == [
+    assert [(pending_step.words, pending_step.until) for pending_step in pending_steps(it, [unworked])] == [
         ("the app processes a notification from the gateway", moment_after(seconds=2)),
         (
             "the app reports to Saleor: where the payment stands, and what can be done with it",
@@ -206,7 +206,7 @@ def test_everything_that_is_waited_for_is_named_soonest_first() -> None:
         ("the app looks up the payment, unless the gateway notifies it before", moment_after(minutes=1)),
         ("the shopper has until then to pay", moment_after(hours=1)),
     ]
-    assert any("not processed yet (TimeoutError)" in each for each in told(timeline(it, [unworked])))
+    assert any("not processed yet (TimeoutError)" in text for text in told(timeline(it, [unworked])))
 
 
 def test_refunds_that_have_ended_are_not_said_to_be_under_way_and_are_told_apart() -> None:
@@ -249,13 +249,13 @@ def test_every_payment_has_a_timeline_in_order_without_the_shopper(
     )
     entries = timeline(it, [notification()])
 
-    assert entries == sorted(entries, key=lambda each: each.at)
-    assert len({each.what for each in entries}) >= 3
+    assert entries == sorted(entries, key=lambda entry: entry.at)
+    assert len({entry.what for entry in entries}) >= 3
     shown = repr(entries) + standing(it) + repr(pending_steps(it, [notification()]))
     for private in ("olena", "+380", "4242"):
         assert private not in shown
-    open_ones = [each for each in [it.create, *others] if not each.state.final]
-    assert ("under way" in standing(it)) is any(each.kind is not Kind.CREATE for each in open_ones)
+    open_ones = [operation for operation in [it.create, *others] if not operation.state.final]
+    assert ("under way" in standing(it)) is any(operation.kind is not Kind.CREATE for operation in open_ones)
 
 
 @pytest.mark.parametrize(
@@ -298,10 +298,10 @@ def test_what_a_shop_need_not_know_is_routine_and_the_outcome_is_not() -> None:
     paid = operation(polls=1, polled_at=moment_after(seconds=30), details={"bank": "Bank"})
     told = event("CHARGE_SUCCESS", delivered_at=moment_after(seconds=2))
     entries = timeline(aggregate([paid], [told]), [notification()])
-    assert {each.what for each in entries if each.is_routine} == {
+    assert {entry.what for entry in entries if entry.is_routine} == {
         "asked", "looked_up", "notified", "details", "reported",
     }  # fmt: skip
-    assert [each.what for each in entries if not each.is_routine] == ["payment_asked", "recorded"]
+    assert [entry.what for entry in entries if not entry.is_routine] == ["payment_asked", "recorded"]
     refused = event("CHARGE_SUCCESS", state=EventState.REFUSED, last_error="no such amount")
-    (bad,) = (each for each in timeline(aggregate([paid], [refused]), []) if each.what == "reported")
+    (bad,) = (entry for entry in timeline(aggregate([paid], [refused]), []) if entry.what == "reported")
     assert not bad.is_routine, "bad news is never folded away"

@@ -40,7 +40,7 @@ async def test_the_bank_has_taken_the_money_back(paid_shop: Shop) -> None:
     await paid_shop.notify(dispute(paid_shop, "success"))
     await paid_shop.work()
     assert paid_shop.amounts == amounts(charged="0.00")
-    [event] = [each for each in paid_shop.saleor.reports if each.type == "CHARGE_BACK"]
+    [event] = [report for report in paid_shop.saleor.reports if report.type == "CHARGE_BACK"]
     assert (event.psp_reference, event.amount, event.available_actions) == ("dispute-1", Decimal("569.50"), ())
     aggregate = await paid_shop.aggregate()
     assert problem_text(aggregate.payment) == (
@@ -48,7 +48,7 @@ async def test_the_bank_has_taken_the_money_back(paid_shop: Shop) -> None:
     )
     assert await subjects(paid_shop) == [(AlertKind.DISPUTE, 1)]
     assert standing(aggregate) == "paid, charged back"
-    told = [each.words for each in timeline(aggregate, [])]
+    told = [entry.words for entry in timeline(aggregate, [])]
     assert "shows that the payer disputes 569.50 UAH" in told
     assert await mark(paid_shop) != ()
     assert await subjects(paid_shop) == []
@@ -127,7 +127,7 @@ async def test_one_that_the_store_wins_takes_nothing(paid_shop: Shop) -> None:
     assert await subjects(paid_shop) == []
     assert paid_shop.amounts == amounts(charged="569.50")
     assert "The dispute over 569.50 UAH has ended in the store's favour: nothing was taken back." in {
-        each.message for each in paid_shop.saleor.reports
+        report.message for report in paid_shop.saleor.reports
     }
     paid_shop.gateway.will_answer(json_reply(operation("refund", paid_shop.order_id, "569.50", operation_id="ours")))
     assert (await paid_shop.request_action("REFUND", "569.50", "one")).result == "REFUND_SUCCESS"
@@ -161,9 +161,11 @@ async def test_it_is_told_once_however_often_and_in_whatever_shape_it_is_said(pa
     )
     await paid_shop.notify(dispute(paid_shop, "success", payment_id=of_the_payment, operation_id="dispute-op-1"))
     await paid_shop.work()
-    disputes = [each for each in (await paid_shop.aggregate()).operations if each.kind is Kind.DISPUTE]
-    assert [(each.state, each.psp_reference) for each in disputes] == [(State.SUCCESS, f"{of_the_payment}-dispute")]
-    assert [each.type.value for each in paid_shop.saleor.reports].count("CHARGE_BACK") == 1
+    disputes = [operation for operation in (await paid_shop.aggregate()).operations if operation.kind is Kind.DISPUTE]
+    assert [(dispute.state, dispute.psp_reference) for dispute in disputes] == [
+        (State.SUCCESS, f"{of_the_payment}-dispute")
+    ]
+    assert [report.type.value for report in paid_shop.saleor.reports].count("CHARGE_BACK") == 1
     assert paid_shop.amounts == amounts(charged="0.00")
 
 
@@ -301,7 +303,9 @@ async def test_staff_can_correct_a_dispute_that_has_ended(
     paid_shop: Shop, words: list[str | tuple[str, str]], found: Decision, charged: str
 ) -> None:
     await hear(paid_shop, *words)
-    [row_id] = [each.id for each in (await paid_shop.aggregate()).operations if each.kind is Kind.DISPUTE]
+    [row_id] = [
+        operation.id for operation in (await paid_shop.aggregate()).operations if operation.kind is Kind.DISPUTE
+    ]
     await settle(paid_shop.services, paid_shop.order_id, row_id, found)
     await paid_shop.pass_time(minutes=1)
     assert paid_shop.amounts == amounts(charged=charged)

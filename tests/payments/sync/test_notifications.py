@@ -240,7 +240,9 @@ class TestForwardOnly:
         for status in order:
             await waiting.notify(payment(waiting.order_id, status))
             await waiting.work()
-        assert [each for each in waiting.saleor.reported_types if each != "INFO"] == ["CHARGE_SUCCESS"]
+        assert [event_type for event_type in waiting.saleor.reported_types if event_type != "INFO"] == [
+            "CHARGE_SUCCESS"
+        ]
         assert waiting.amounts == amounts(charged=TOTAL)
         assert waiting.transaction.actions == ["REFUND"]
 

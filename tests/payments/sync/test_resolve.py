@@ -140,7 +140,7 @@ class TestAnIntentWithoutAnEnd:
         webhook.cancel()
         await asyncio.wait([webhook])
         # The connection breaks, and Saleor notes by itself that nothing was delivered (Saleor contract, A.5).
-        request = next(each for each in shop.transaction.events if each.type.value == "REFUND_REQUEST")
+        request = next(event for event in shop.transaction.events if event.type.value == "REFUND_REQUEST")
         shop.saleor.book_action(shop.transaction, request, "REFUND", None)
         return await shop.operation(Kind.REFUND)
 

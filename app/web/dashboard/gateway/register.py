@@ -167,7 +167,7 @@ def _parse_choices(
     fields: Sequence[tuple[str, str]], name: str, kind: type[W], errors: dict[str, str]
 ) -> tuple[W, ...]:
     """Return the chosen values of an enum without duplicates; record the field in ``wrong`` if any value is unknown."""
-    texts = dict.fromkeys(text for each, text in fields if each == name)
+    texts = dict.fromkeys(text for field, text in fields if field == name)
     known = {member.value: member for member in kind}
     if any(text not in known for text in texts):
         errors[name] = _NOT_OFFERED

@@ -149,7 +149,7 @@ async def read_page(services: Services, installation_id: int, period: Period, la
         books=await read_books_comparison(services, accounts),
         not_compared=len(money.not_compared),
         is_divided=bool(money.our_shares or money.gateway_shares),
-        accounts=[(each.id, each.name) for each in accounts],
+        accounts=[(account.id, account.name) for account in accounts],
         tests=tests_among([account for account in accounts if period.account in {"", account.id}]),
     )
 

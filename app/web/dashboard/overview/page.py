@@ -143,9 +143,9 @@ async def read_page(
         currency=currency,
         cards=_cards(now, before, currency, language),
         chart=_chart(overview, currency, language) if currency else None,
-        declines=_bars([(language.gettext(each), count) for each, count in decline_counts(now.attempts)], language),
+        declines=_bars([(language.gettext(reason), count) for reason, count in decline_counts(now.attempts)], language),
         ways=_bars(
-            [(language.plain_text(each), count) for each, count in payment_method_counts(now.attempts)], language
+            [(language.plain_text(method), count) for method, count in payment_method_counts(now.attempts)], language
         ),
         unpaid=language.number(now.attempts.unpaid) if now.attempts.unpaid else "",
         no_fee=language.number(now.money.no_fee) if now.money.no_fee else "",

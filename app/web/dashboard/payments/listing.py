@@ -165,17 +165,17 @@ def _chips(chosen: Filter, sums: Sums, in_review: Sums) -> list[Chip]:
 
 
 def _totals(chosen: Filter, sums: Sums, tests: Collection[str]) -> dict[str, Any]:
-    found = [each for each in sums.all if chosen.status in {None, each.status}]
+    found = [part for part in sums.all if chosen.status in {None, part.status}]
     by_kind: dict[tuple[str, bool, bool], Total] = {}
-    for each in found:
-        kind = (each.currency, each.trial, each.account_id in tests)
+    for part in found:
+        kind = (part.currency, part.trial, part.account_id in tests)
         so_far = by_kind.get(kind, Total(*kind, ZERO, ZERO, ZERO))
         by_kind[kind] = replace(
             so_far,
-            charged=so_far.charged + each.charged,
-            refunded=so_far.refunded + each.refunded,
-            charged_back=so_far.charged_back + each.charged_back,
+            charged=so_far.charged + part.charged,
+            refunded=so_far.refunded + part.refunded,
+            charged_back=so_far.charged_back + part.charged_back,
         )
     moved = (total for total in by_kind.values() if total.charged or not total.trial)
     totals = sorted(moved, key=lambda total: (total.is_test, total.trial))
-    return {"found": sum(each.count for each in found), "totals": totals, "many": sums.more}
+    return {"found": sum(part.count for part in found), "totals": totals, "many": sums.more}

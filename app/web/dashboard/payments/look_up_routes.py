@@ -109,7 +109,7 @@ class LookUpParts:
                 method = params.get("method", "")
                 if not method:
                     return _to_result(await look_up_order(services, account, order_id))
-                if method not in {each.value for each in Method}:
+                if method not in {method.value for method in Method}:
                     raise InvalidFieldsError({"method": _NOT_OFFERED})
                 return _to_result(await look_up_operation(services, account, order_id, Method(method)))
             case "subscription":

@@ -95,7 +95,7 @@ class RetryParts:
         params = dict(await read_form_fields(request))
         method, transaction_id = params.get("method", ""), params.get("transaction_id", "").strip()
         field_errors = {}
-        if method and method not in {each.value for each in Method}:
+        if method and method not in {method.value for method in Method}:
             field_errors["method"] = _NOT_OFFERED
         if len(transaction_id) > _LONGEST_NAME or not transaction_id.isprintable():
             field_errors["transaction_id"] = _NO_NAME

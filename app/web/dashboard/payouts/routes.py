@@ -109,7 +109,7 @@ class PayoutParts:
         about = await find_payment_for_payout(self._services, staff.installation.id, order_id)
         accounts = await payout_accounts(self._services, staff.installation.id, _person(staff))
         chosen_id = account_id or (about.payment.account_id if about else accounts[0].id if len(accounts) == 1 else "")
-        account = next((each for each in accounts if each.id == chosen_id), None)
+        account = next((account for account in accounts if account.id == chosen_id), None)
         if account is None:
             return await self._renderer.part("payouts/others.html", staff, here=PAYOUTS, accounts=accounts)
         return await self._filled(staff, await read_form(self._services, account, about, customer_email=email))

@@ -156,7 +156,9 @@ def _flash(migration: Migration) -> Flash:
 
 def _view(latest: Latest[list[Finding], DatabaseError], now: datetime) -> dict[str, Any]:
     """Return the values of the findings' template: the findings by severity, the worst first, otherwise in order."""
-    found = () if latest.late or latest.value is None else sorted(latest.value, key=lambda each: _ORDER[each.level])
+    found = (
+        () if latest.late or latest.value is None else sorted(latest.value, key=lambda finding: _ORDER[finding.level])
+    )
     return {
         "looking": latest.late,
         "findings": found,

@@ -89,7 +89,7 @@ async def test_an_unreadable_record_does_not_hide_the_others_and_is_told_of(
 ) -> None:
     gateway.will_answer(json_reply([PAYMENT, strange, REFUND]), json_reply([PAYMENT, REFUND]))
     found = await client.get_order("order1", timeout=30)
-    assert [each.method for each in found] == ["purchase", "refund"]
+    assert [record.method for record in found] == ["purchase", "refund"]
     [why] = found.unreadable
     assert why.startswith("record 2 of 3 is not a")
     assert "a lot" not in why

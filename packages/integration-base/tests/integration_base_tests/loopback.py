@@ -41,11 +41,11 @@ class ReceivedRequest:
 
     def header(self, name: str) -> str:
         """Return a header by its name, in any case. Raises KeyError."""
-        return {each.lower(): value for each, value in self.headers}[name.lower()]
+        return {header.lower(): value for header, value in self.headers}[name.lower()]
 
     def has(self, name: str) -> bool:
         """Return whether there is a header of that name."""
-        return any(each.lower() == name.lower() for each, _ in self.headers)
+        return any(header.lower() == name.lower() for header, _ in self.headers)
 
 
 @dataclass(frozen=True)

@@ -54,11 +54,11 @@ async def test_a_host_that_does_not_answer_leaves_connections_for_the_others(htt
         assert slow.asked == SHARE
 
         found = await asyncio.gather(*waiting[SHARE:], return_exceptions=True)  # they have waited for their turn
-        assert {type(each) for each in found} == {httpx2.PoolTimeout}  # and were never sent
+        assert {type(failure) for failure in found} == {httpx2.PoolTimeout}  # and were never sent
         assert slow.asked == SHARE
 
         slow.let_go.set()
-        assert [each.text for each in await asyncio.gather(*waiting[:SHARE])] == ["at last"] * SHARE
+        assert [response.text for response in await asyncio.gather(*waiting[:SHARE])] == ["at last"] * SHARE
         assert (await http.get(there)).text == "at last"
 
 
@@ -68,7 +68,7 @@ async def test_who_waits_for_a_connection_gets_the_first_that_is_free(http: http
         waiting = [asyncio.create_task(http.get(there)) for _ in range(2 * ALL)]
         await slow.full.wait()
         slow.let_go.set()
-        assert {each.text for each in await asyncio.gather(*waiting)} == {"at last"}
+        assert {response.text for response in await asyncio.gather(*waiting)} == {"at last"}
         assert slow.asked == 2 * ALL
 
 
@@ -87,10 +87,10 @@ async def test_so_does_what_nobody_waits_for_any_more(http: httpx2.AsyncClient) 
         for _ in range(2):
             waiting = [asyncio.create_task(http.get(there)) for _ in range(SHARE)]
             await asyncio.sleep(0)
-            for each in waiting:
-                each.cancel()
+            for task in waiting:
+                task.cancel()
             found = await asyncio.gather(*waiting, return_exceptions=True)
-            assert {type(each) for each in found} == {asyncio.CancelledError}
+            assert {type(failure) for failure in found} == {asyncio.CancelledError}
         with pytest.raises(httpx2.ReadTimeout):  # it has asked
             await http.get(there, timeout=httpx2.Timeout(LONGEST_WAIT, read=0.1))
 

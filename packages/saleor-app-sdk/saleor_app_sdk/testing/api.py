@@ -265,7 +265,7 @@ class Api:
             error = {"field": "grantedRefundId", "code": "NOT_FOUND", "message": str(exc)}
             return {"transaction": None, "errors": [error]}
         if outcome.errors or outcome.granted_refund is None or outcome.granted_refund.transaction_id is None:
-            return {"transaction": None, "errors": [each.model_dump() for each in outcome.errors]}
+            return {"transaction": None, "errors": [error.model_dump() for error in outcome.errors]}
         transaction = self._state.transaction(outcome.granted_refund.transaction_id)
         return {"transaction": self._transaction_payload(transaction), "errors": []}
 

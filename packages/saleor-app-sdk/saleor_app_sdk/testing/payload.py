@@ -57,7 +57,8 @@ def app(installed: App) -> Payload:
         "permissions": [{"code": code, "name": code.replace("_", " ").capitalize()} for code in installed.permissions],
         "webhooks": [webhook(hook) for hook in installed.hooks],
         "extensions": [
-            _extension(number, each) for number, each in enumerate(installed.manifest.get("extensions") or (), 1)
+            _extension(number, extension)
+            for number, extension in enumerate(installed.manifest.get("extensions") or (), 1)
         ],
         "appUrl": installed.manifest.get("appUrl"),
         "manifestUrl": installed.manifest.get("manifestUrl"),
@@ -291,7 +292,7 @@ def session(item: Transaction, request: Event, data: Any, customer_ip: str) -> P
         "transaction": transaction(item),
         "sourceObject": {
             **source(item.source),
-            "transactions": [_transaction_summary(each) for each in item.source.transactions],
+            "transactions": [_transaction_summary(transaction) for transaction in item.source.transactions],
         },
         "data": data,
         "merchantReference": item.id,

@@ -89,8 +89,10 @@ class Staff:
             if pending is not None:
                 self._state.run_in_background(self._deliver_and_record(pending))
         return [
-            self._mutation_result(each, has_handler=pending is not None) if isinstance(each, _RecordedRequest) else each
-            for each, pending in zip(recorded, deliveries, strict=True)
+            self._mutation_result(delivery, has_handler=pending is not None)
+            if isinstance(delivery, _RecordedRequest)
+            else delivery
+            for delivery, pending in zip(recorded, deliveries, strict=True)
         ]
 
     def create_order(self, wanted: NewCheckout | None = None) -> OrderView:

@@ -118,7 +118,7 @@ class StorefrontApi:
         transaction = event = None
         if session.transaction and session.event:
             transaction = self._state.transaction(session.transaction.id)
-            event = next(each for each in transaction.events if each.id == session.event.id)
+            event = next(event for event in transaction.events if event.id == session.event.id)
         return {
             "transaction": payload.transaction(transaction) if transaction else None,
             "transactionEvent": payload.event(event, transaction.currency) if transaction and event else None,

@@ -53,7 +53,7 @@ class WebhooksApi:
     def _delete(self, info: Any, **arguments: Any) -> payload.Payload:
         app, hook = self._authenticated_app(info), self._own_webhook(info, arguments["id"])
         if hook is None:
-            exists = any(arguments["id"] == each.id for other in self._state.apps.values() for each in other.hooks)
+            exists = any(arguments["id"] == hook.id for other in self._state.apps.values() for hook in other.hooks)
             code = "GRAPHQL_ERROR" if exists else "NOT_FOUND"
             return {"webhook": None, "errors": [_not_found_error(arguments["id"], code)]}
         if self._state.faults.webhook_in_use:

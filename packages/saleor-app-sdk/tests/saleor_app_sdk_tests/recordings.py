@@ -44,8 +44,8 @@ def webhooks() -> list[Recorded]:
         for said in _requests(json.loads(path.read_text()))
     )
     return sorted(
-        {each.number: each for each in found if "saleor-signature" in each.headers}.values(),
-        key=lambda each: each.number,
+        {recording.number: recording for recording in found if "saleor-signature" in recording.headers}.values(),
+        key=lambda recording: recording.number,
     )
 
 

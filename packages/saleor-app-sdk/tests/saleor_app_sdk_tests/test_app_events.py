@@ -24,9 +24,9 @@ async def test_the_app_hears_of_itself_and_of_others(app_client: AppClient, inst
     assert (answer.status_code, answer.json()) == (200, {})
     await app_client.deliver(body_of(event, app=None), event)
     await app_client.deliver(body_of(event, app={"id": "QXBwOjk5"}), event)
-    heard = [each for each in app_client.handlers.events if isinstance(each, AppEvent)]
-    assert [type(each) for each in heard] == [EVENTS[event]] * 3
-    assert [each.is_about_recipient for each in heard] == [True, True, False]
+    heard = [event for event in app_client.handlers.events if isinstance(event, AppEvent)]
+    assert [type(app_event) for app_event in heard] == [EVENTS[event]] * 3
+    assert [app_event.is_about_recipient for app_event in heard] == [True, True, False]
 
 
 @pytest.mark.parametrize("event", EVENTS)

@@ -36,30 +36,32 @@ def as_saleor_has_it(manifest: dict[str, Any]) -> dict[str, Any]:
         "webhooks": [
             {
                 "id": f"webhook-{number}",
-                "name": each["name"],
-                "targetUrl": each["targetUrl"],
-                "isActive": each["isActive"],
-                "subscriptionQuery": each["query"],
-                "syncEvents": [{"eventType": event} for event in each.get("syncEvents", ())],
-                "asyncEvents": [{"eventType": event} for event in each.get("asyncEvents", ())],
+                "name": webhook["name"],
+                "targetUrl": webhook["targetUrl"],
+                "isActive": webhook["isActive"],
+                "subscriptionQuery": webhook["query"],
+                "syncEvents": [{"eventType": event} for event in webhook.get("syncEvents", ())],
+                "asyncEvents": [{"eventType": event} for event in webhook.get("asyncEvents", ())],
             }
-            for number, each in enumerate(manifest["webhooks"])
+            for number, webhook in enumerate(manifest["webhooks"])
         ],
         "extensions": [
             {
-                "label": each["label"],
-                "url": each["url"],
-                "mountName": each["mount"],
-                "targetName": each["target"],
-                "permissions": [{"code": code} for code in each["permissions"]],
+                "label": extension["label"],
+                "url": extension["url"],
+                "mountName": extension["mount"],
+                "targetName": extension["target"],
+                "permissions": [{"code": code} for code in extension["permissions"]],
             }
-            for each in manifest["extensions"]
+            for extension in manifest["extensions"]
         ],
     }
 
 
 def hook(there: dict[str, Any], event: str = CHARGE) -> dict[str, Any]:
-    found: dict[str, Any] = next(each for each in there["webhooks"] if {"eventType": event} in each["syncEvents"])
+    found: dict[str, Any] = next(
+        webhook for webhook in there["webhooks"] if {"eventType": event} in webhook["syncEvents"]
+    )
     return found
 
 
@@ -115,12 +117,12 @@ def test_a_webhook_that_is_missing_there_twice_or_left_over(app: SaleorApp) -> N
         {**old, "id": "webhook-y", "targetUrl": left_over, "syncEvents": [], "asyncEvents": gone},
     ]
     found = compared(app, there)
-    assert [(each.state, each.name, each.webhook_id) for each in found] == [
+    assert [(difference.state, difference.name, difference.webhook_id) for difference in found] == [
         (State.MISSING, CHARGE, None),
         (State.REPEATED, "TRANSACTION_REFUND_REQUESTED", "webhook-x"),
         (State.LEFT_OVER, "TRANSACTION_ITEM_METADATA_UPDATED", "webhook-y"),
     ]
-    assert {each.remedy for each in found} == {Remedy.UPDATE}
+    assert {difference.remedy for difference in found} == {Remedy.UPDATE}
 
 
 def test_what_somebody_else_has_hung_on_the_app_is_left_alone(app: SaleorApp) -> None:
@@ -134,7 +136,7 @@ def test_what_somebody_else_has_hung_on_the_app_is_left_alone(app: SaleorApp) ->
 def test_a_saleor_that_was_upgraded_lacks_what_the_older_one_did_not_know(app: SaleorApp) -> None:
     there = as_saleor_has_it(app.manifest((3, 21)))
     found = compared(app, there, (3, 23))
-    assert [(each.part, each.state, each.name, each.remedy) for each in found] == [
+    assert [(difference.part, difference.state, difference.name, difference.remedy) for difference in found] == [
         (Part.WEBHOOK, State.CHANGED, "TRANSACTION_REFUND_REQUESTED", Remedy.UPDATE),
         (Part.WEBHOOK, State.MISSING, "CUSTOMER_DELETED", Remedy.UPDATE),
         (Part.WEBHOOK, State.MISSING, "APP_DELETED", Remedy.UPDATE),
@@ -173,11 +175,11 @@ def test_permissions_are_the_staffs_to_give_and_to_take(app: SaleorApp) -> None:
     there = as_saleor_has_it(app.manifest((3, 23)))
     there["permissions"] = [{"code": "HANDLE_PAYMENTS"}, {"code": "MANAGE_ORDERS"}]
     found = compared(app, there)
-    assert [(each.part, each.state, each.name) for each in found] == [
+    assert [(difference.part, difference.state, difference.name) for difference in found] == [
         (Part.PERMISSION, State.MISSING, "MANAGE_USERS"),
         (Part.PERMISSION, State.LEFT_OVER, "MANAGE_ORDERS"),
     ]
-    assert {each.remedy for each in found} == {Remedy.STAFF}
+    assert {difference.remedy for difference in found} == {Remedy.STAFF}
 
 
 def test_the_dashboard_opens_the_app_where_it_was_when_it_was_installed(app: SaleorApp) -> None:

@@ -22,7 +22,7 @@ from saleor_app_sdk_tests.recordings import API_URL, APP_ID, IDENTIFIER, JWKS, R
 from saleor_app_sdk_tests.served_app import ScriptedHandlers, make_app, open_client
 
 RECORDED = webhooks()
-WITH_BODY = [each for each in RECORDED if each.body]
+WITH_BODY = [recording for recording in RECORDED if recording.body]
 
 
 @pytest.fixture
@@ -100,14 +100,14 @@ def check_source(source: Checkout | Order, said: dict[str, Any]) -> None:
 def test_a_granted_refund_is_among_them() -> None:
     """The one event whose shape depends on how staff asked."""
     refunds = [
-        TransactionRefundRequested.model_validate_json(each.body)
-        for each in WITH_BODY
-        if each.event == "transaction_refund_requested" and b'"transaction": null' not in each.body
+        TransactionRefundRequested.model_validate_json(recording.body)
+        for recording in WITH_BODY
+        if recording.event == "transaction_refund_requested" and b'"transaction": null' not in recording.body
     ]
     granted = [refund.granted_refund for refund in refunds if refund.granted_refund]
     assert granted
     assert len(granted) < len(refunds)
-    with_lines = next(each for each in granted if each.lines)
+    with_lines = next(granted_refund for granted_refund in granted if granted_refund.lines)
     assert with_lines.lines
     assert with_lines.lines[0].order_line.id.startswith("T3JkZXJMaW5l")
     assert with_lines.amount is not None

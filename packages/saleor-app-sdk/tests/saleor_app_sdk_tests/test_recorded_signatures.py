@@ -21,8 +21,8 @@ def check(signature: str, body: bytes) -> None:
 
 def test_there_is_something_to_check() -> None:
     assert len(RECORDED) >= 20
-    assert len({each.event for each in RECORDED}) == 6
-    assert any(not each.body for each in RECORDED), "Saleor's retries with an empty body are among them"
+    assert len({recording.event for recording in RECORDED}) == 6
+    assert any(not recording.body for recording in RECORDED), "Saleor's retries with an empty body are among them"
 
 
 @pytest.mark.parametrize("recorded", RECORDED, ids=str)
@@ -53,6 +53,6 @@ def test_one_flipped_bit_in_the_signature_refuses(recorded: Recorded) -> None:
 
 
 def test_the_signature_of_one_body_is_none_of_another() -> None:
-    one, other = [each for each in RECORDED if each.body][:2]
+    one, other = [recording for recording in RECORDED if recording.body][:2]
     with pytest.raises(BadSignatureError):
         check(one.headers["saleor-signature"], other.body)

@@ -42,8 +42,8 @@ class Api:
     def references(self) -> list[list[str]]:
         """Return the references in each request."""
         return [
-            [value for name, value in each["variables"].items() if name.startswith("pspReference")]
-            for each in self.asked
+            [value for name, value in variables["variables"].items() if name.startswith("pspReference")]
+            for variables in self.asked
         ]
 
     async def answer(self, request: Request) -> Response:
@@ -92,7 +92,9 @@ def reporting(client: SaleorClient, here: Row) -> Reporting:
     """Report notes of these references in one moment, and return what became of each."""
 
     async def report(*references: str) -> list[ReportOutcome | BaseException]:
-        return await asyncio.gather(*(client.report(here, note(each)) for each in references), return_exceptions=True)
+        return await asyncio.gather(
+            *(client.report(here, note(reference)) for reference in references), return_exceptions=True
+        )
 
     return report
 
@@ -101,7 +103,7 @@ async def test_ten_reports_are_one_request(reporting: Reporting, api: Api) -> No
     references = [f"ref-{number}" for number in range(10)]
     outcomes = await reporting(*references)
     assert api.references() == [references]
-    assert [each.already_processed for each in outcomes] == [False] * 10
+    assert [outcome.already_processed for outcome in outcomes] == [False] * 10
 
 
 async def test_more_than_ten_are_several_side_by_side(reporting: Reporting, api: Api) -> None:
@@ -119,13 +121,13 @@ async def test_each_is_told_its_own_result(reporting: Reporting, api: Api) -> No
     api.refuses = {"refused"}
     api.breaks = {"broken": BROKEN}
     outcomes = await reporting("fine", "refused", "known", "broken")
-    assert [type(each) for each in outcomes] == [
+    assert [type(outcome) for outcome in outcomes] == [
         ReportOutcome,
         SaleorRefusedError,
         ReportOutcome,
         SaleorUnreachableError,
     ]
-    assert [each.already_processed for each in outcomes if isinstance(each, ReportOutcome)] == [False, True]
+    assert [outcome.already_processed for outcome in outcomes if isinstance(outcome, ReportOutcome)] == [False, True]
     assert outcomes[1].code == "INCORRECT_DETAILS"
     assert len(api.asked) == 1
 
@@ -137,9 +139,9 @@ async def test_a_report_is_accepted_though_saleor_cannot_show_its_order(
     """Retrying it would be refused for ever, and the money is booked."""
     api.hides = {"only": DENIED, "denied": DENIED, "broken": BROKEN}
     outcomes = await reporting(*references)
-    assert [type(each) for each in outcomes] == [ReportOutcome] * len(references)
-    shown = [each.source for each in outcomes if isinstance(each, ReportOutcome)]
-    assert [None if each is None else each.is_gone for each in shown] == [
+    assert [type(outcome) for outcome in outcomes] == [ReportOutcome] * len(references)
+    shown = [outcome.source for outcome in outcomes if isinstance(outcome, ReportOutcome)]
+    assert [None if transaction is None else transaction.is_gone for transaction in shown] == [
         None if reference in api.hides else True for reference in references
     ]
     assert len(api.asked) == 1
@@ -147,7 +149,7 @@ async def test_a_report_is_accepted_though_saleor_cannot_show_its_order(
 
 async def test_a_token_that_is_not_good_is_told_to_all_without_asking_again(reporting: Reporting, api: Api) -> None:
     api.breaks = dict.fromkeys(("a", "b"), DENIED)
-    assert [type(each) for each in await reporting("a", "b")] == [SaleorNotAuthorisedError] * 2
+    assert [type(outcome) for outcome in await reporting("a", "b")] == [SaleorNotAuthorisedError] * 2
     assert len(api.asked) == 1
 
 
@@ -166,7 +168,7 @@ async def test_what_fails_together_is_asked_one_by_one(reporting: Reporting, api
     api.says.append(whole)
     api.refuses = {"poison"}
     outcomes = await reporting("fine", "poison", "known")
-    assert [type(each) for each in outcomes] == [ReportOutcome, SaleorRefusedError, ReportOutcome]
+    assert [type(outcome) for outcome in outcomes] == [ReportOutcome, SaleorRefusedError, ReportOutcome]
     assert sorted(map(len, api.references())) == [1, 1, 1, 3]
 
 
@@ -202,17 +204,17 @@ async def test_saleor_that_fails_otherwise_states_no_pause(reporting: Reporting,
 async def test_what_saleor_leaves_out_of_its_answer_is_asked_again_later(reporting: Reporting, api: Api) -> None:
     api.says.append(JSONResponse({"data": {"_0": {"alreadyProcessed": False, "errors": []}}}))
     outcomes = await reporting("said", "forgotten")
-    assert [type(each) for each in outcomes] == [ReportOutcome, SaleorUnreachableError]
+    assert [type(outcome) for outcome in outcomes] == [ReportOutcome, SaleorUnreachableError]
 
 
 async def test_a_saleor_that_is_not_there_is_asked_once(client: SaleorClient, here: Row) -> None:
     gone = replace(here, saleor_api_url="http://127.0.0.1:9/graphql/")
-    asked = asyncio.gather(*(client.report(gone, note(each)) for each in "ab"), return_exceptions=True)
-    assert [type(each) for each in await asked] == [SaleorUnreachableError] * 2
+    asked = asyncio.gather(*(client.report(gone, note(reference)) for reference in "ab"), return_exceptions=True)
+    assert [type(outcome) for outcome in await asked] == [SaleorUnreachableError] * 2
 
 
 async def test_whoever_stops_waiting_takes_nothing_from_the_others(client: SaleorClient, api: Api, here: Row) -> None:
-    first, second = (asyncio.create_task(client.report(here, note(each))) for each in "ab")
+    first, second = (asyncio.create_task(client.report(here, note(reference))) for reference in "ab")
     await asyncio.sleep(0)
     first.cancel()
     assert (await second).already_processed is False
@@ -222,7 +224,7 @@ async def test_whoever_stops_waiting_takes_nothing_from_the_others(client: Saleo
 
 async def test_stores_and_versions_are_never_asked_together(client: SaleorClient, api: Api, here: Row) -> None:
     older, other = replace(here, schema_version="3.21"), replace(here, token="another-token")
-    await asyncio.gather(*(client.report(each, note("a")) for each in (here, here, older, other)))
+    await asyncio.gather(*(client.report(row, note("a")) for row in (here, here, older, other)))
     assert sorted(map(len, api.references())) == [1, 1, 2]
 
 
@@ -236,9 +238,9 @@ async def test_orders_are_asked_for_together_too(client: SaleorClient, api: Api,
     order = {"id": "T3JkZXI6MQ==", "number": "21"}
     gone = {"order": None, "checkout": None}
     api.says.append(JSONResponse({"data": {"_0": {"order": order}, "_1": None, "_2": gone}}))
-    sources = await asyncio.gather(*(fetch_source(client, here, each) for each in ("x", "y", "z")))
-    assert [each and each.order and each.order.number for each in sources] == ["21", None, None]
-    assert [each and each.is_gone for each in sources] == [False, None, True]
+    sources = await asyncio.gather(*(fetch_source(client, here, transaction_id) for transaction_id in ("x", "y", "z")))
+    assert [source and source.order and source.order.number for source in sources] == ["21", None, None]
+    assert [source and source.is_gone for source in sources] == [False, None, True]
     assert json.loads(json.dumps(api.asked[0]["variables"])) == {"id_0": "x", "id_1": "y", "id_2": "z"}
 
 

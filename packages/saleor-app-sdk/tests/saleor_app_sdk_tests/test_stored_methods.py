@@ -106,8 +106,8 @@ def test_what_saleor_would_leave_out_cannot_be_said(wrong: dict[str, Any]) -> No
 def test_saleor_reads_what_we_say() -> None:
     unknown_expiry = CARD.model_copy(update={"expires": None})
     shown = parse_methods(StoredMethodsResponse(cards=(CARD, unknown_expiry)).dump(), "gateway.payments.app")
-    assert [each["credit_card_info"] and each["credit_card_info"]["exp_year"] for each in shown] == [2029, None]
-    assert [each["flows"] for each in shown] == [["INTERACTIVE"]] * 2
+    assert [method["credit_card_info"] and method["credit_card_info"]["exp_year"] for method in shown] == [2029, None]
+    assert [method["flows"] for method in shown] == [["INTERACTIVE"]] * 2
     assert parse_method_id(shown[0]["id"]) == ("gateway.payments.app", "card-1")
     assert parse_deletion(MethodDeletedResponse.deleted().dump()) == ("SUCCESSFULLY_DELETED", None)
     assert parse_deletion(MethodDeletedResponse.failure("gone").dump()) == ("FAILED_TO_DELETE", "gone")

@@ -25,7 +25,7 @@ async def test_a_webhook_goes_on_in_saleors_trace_once_it_is_verified(app_client
     with record_steps() as noted:
         answer = await app_client.deliver(refund_body(), **headers)
     assert answer.status_code == (200 if signed else 401)
-    (webhook,) = [each for each in noted if each.step.kind is telemetry.Kind.WEBHOOK]
+    (webhook,) = [recorded_step for recorded_step in noted if recorded_step.step.kind is telemetry.Kind.WEBHOOK]
     assert webhook.step.outcome == ("answered" if signed else "not_verified")
     assert (webhook.trace_id == ID) is signed
 
@@ -52,8 +52,8 @@ async def test_saleor_is_told_in_which_trace_it_is_asked() -> None:
     saleor = Asked()
     async with serve_graphql(saleor.answer) as row, saleor_client() as client:
         await report_in(client, row, "one", ID)
-        await asyncio.gather(*(report_in(client, row, each, ID) for each in ("two", "three")))
-        await asyncio.gather(*(report_in(client, row, each, each * 32) for each in ("a", "b")))
+        await asyncio.gather(*(report_in(client, row, reference, ID) for reference in ("two", "three")))
+        await asyncio.gather(*(report_in(client, row, letter, letter * 32) for letter in ("a", "b")))
     traces = [read_traceparent(header) for header in saleor.traceparents]
     assert len(traces) == 3, "those of one moment are asked together"
     ids = [trace.id for trace in traces if trace is not None]

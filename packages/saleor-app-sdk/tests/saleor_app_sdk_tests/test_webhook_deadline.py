@@ -92,7 +92,7 @@ async def test_the_definition_says_what_is_answered_then(hasty: AppClient, insta
     hasty.handlers.failure_answer = otherwise
     hasty.handlers.free.clear()
     assert (await hasty.deliver(refund_body())).json() == {"pspReference": "as-recorded"}
-    assert [type(each) for each in errors] == [TooLateError]
+    assert [type(error) for error in errors] == [TooLateError]
     hasty.handlers.free.set()
 
 

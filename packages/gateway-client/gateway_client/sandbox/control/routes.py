@@ -118,7 +118,9 @@ async def expire(sandbox: SandboxDep, payment: PaymentDep) -> PaymentView:
 async def settle(sandbox: SandboxDep, payment: PaymentDep, command: Settle) -> PaymentView:
     """Settle what is pending, as the bank; if nothing is, decide the last dispute the other way."""
     entries = sandbox.state.operations_of(payment)
-    pending = [entry for entry in entries if not entry.final] or [each for each in entries if each.method == "dispute"]
+    pending = [entry for entry in entries if not entry.final] or [
+        entry for entry in entries if entry.method == "dispute"
+    ]
     if command.operation_id is not None:
         pending = [entry for entry in pending if entry.operation_id == command.operation_id]
     if payment.final and pending:
@@ -180,7 +182,7 @@ async def fire(sandbox: SandboxDep, payment: PaymentDep, body: JsonObject) -> De
 async def sub_merchants(sandbox: SandboxDep) -> SubMerchants:
     """Return what sub-merchants have from split payments, at all points of sale."""
     sandbox.catch_up()
-    accounts = [each for pos in sandbox.state.sub_accounts.values() for each in pos.values()]
+    accounts = [sub_account for pos in sandbox.state.sub_accounts.values() for sub_account in pos.values()]
     return SubMerchants(
         sub_merchants=[SubMerchantView(**account.model_dump(), balance=account.balance) for account in accounts]
     )

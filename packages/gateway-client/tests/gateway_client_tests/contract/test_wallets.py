@@ -27,7 +27,7 @@ async def test_a_wallets_token_is_exchanged_and_pays(harness: Harness) -> None:
 async def test_a_wallets_token_that_is_none_is_refused(harness: Harness) -> None:
     with pytest.raises(RefusedError) as caught:
         await harness.client.wallets.tokenize(Wallet.APPLE_PAY, encode_wallet_token("{}"), timeout=harness.timeout)
-    assert [each.field for each in caught.value.violations] == ["token"]
+    assert [violation.field for violation in caught.value.violations] == ["token"]
 
 
 async def test_a_session_for_the_payment_sheet(harness: Harness) -> None:

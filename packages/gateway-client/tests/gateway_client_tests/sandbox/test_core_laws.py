@@ -163,7 +163,7 @@ class Gateway(RuleBasedStateMachine):
                 else [e.fee for e in self.state.active_operations(payment, "capture")]
             )
             expected += taken - sum(e.amount for e in given) - sum(fee.total for fee in fees if fee)
-        held = sum(each.balance for each in self.state.sub_accounts.get(POS, {}).values())
+        held = sum(sub_account.balance for sub_account in self.state.sub_accounts.get(POS, {}).values())
         assert self.state.account(POS, "UAH").available + held == expected
 
     @invariant()

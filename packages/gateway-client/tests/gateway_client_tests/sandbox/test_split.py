@@ -124,7 +124,7 @@ async def test_a_direct_split_purchase_is_answered_by_its_record(harness: Harnes
 
 
 async def balances(harness: Harness) -> dict[str, Decimal]:
-    return {str(who): each.balance for who, each in (await harness.control.sub_merchants()).items()}
+    return {str(who): sub_merchant.balance for who, sub_merchant in (await harness.control.sub_merchants()).items()}
 
 
 async def test_everybody_has_an_account(harness: Harness) -> None:

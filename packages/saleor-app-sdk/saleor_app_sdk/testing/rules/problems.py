@@ -62,10 +62,10 @@ def add_problem(
         message = message[: MESSAGE_LENGTH - len(_ELLIPSIS)] + _ELLIPSIS
     period = timedelta(minutes=aggregation_minutes)
     open_problems = [problem for problem in problems if problem.key == key and not problem.dismissed]
-    newest = max(open_problems, key=lambda each: each.updated_at, default=None)
+    newest = max(open_problems, key=lambda problem: problem.updated_at, default=None)
     if newest is None or not aggregation_minutes or newest.updated_at < now - period:
         if len(problems) >= MAX_PROBLEMS:
-            problems.remove(min(problems, key=lambda each: each.created_at))
+            problems.remove(min(problems, key=lambda problem: problem.created_at))
         newest = Problem(new_id, key, message, now, now)
         problems.append(newest)
     else:

@@ -217,7 +217,7 @@ GRANTED: dict[str, Any] = recording("scenarios/granted_refunds")
 
 async def test_granted_refunds_go_as_recorded(saleor: FakeSaleor, installed: Stub) -> None:
     recorded = [case["answer"] for case in GRANTED.values()]
-    answers = [text_reply(each) if isinstance(each, str) else json_reply(each) for each in recorded]
+    answers = [text_reply(answer) if isinstance(answer, str) else json_reply(answer) for answer in recorded]
     installed.answer(REFUND, *answers)
     order, transaction = await an_order(saleor, installed, "CHARGE_SUCCESS")
     for number, (name, case) in enumerate(GRANTED.items()):

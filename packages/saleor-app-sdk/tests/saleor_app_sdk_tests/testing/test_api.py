@@ -244,7 +244,8 @@ async def test_any_app_may_ask_for_the_channels(stub: Stub) -> None:
         headers = {"Authorization": f"Bearer {installed.token}"}
         answer = await http.post(running.saleor.api_url, json=asked, headers=headers)
         assert [
-            (each["slug"], each["currencyCode"], each["isActive"]) for each in answer.json()["data"]["channels"]
+            (channel["slug"], channel["currencyCode"], channel["isActive"])
+            for channel in answer.json()["data"]["channels"]
         ] == [
             ("uah", "UAH", True),
             ("pl", "PLN", False),

@@ -19,16 +19,16 @@ OTHER = AppProblem(key="unmatched:1", message="Orders that nobody knows.")
 async def test_problems_are_shown_until_they_are_dismissed(
     client: SaleorClient, store: Row, saleor: FakeSaleor
 ) -> None:
-    for each in (KEYS, OTHER, OTHER):
-        await report_problem(client, store, each)
+    for app_problem in (KEYS, OTHER, OTHER):
+        await report_problem(client, store, app_problem)
     (app,) = await saleor.apps()
-    assert [(each["key"], each["count"], each["isCritical"]) for each in app.problems] == [
+    assert [(problem["key"], problem["count"], problem["isCritical"]) for problem in app.problems] == [
         ("unmatched:1", 2, False),
         ("keys:1", 1, True),
     ]
     await dismiss_problems(client, store, ["keys:1", "never told"])
     (app,) = await saleor.apps()
-    assert [each["key"] for each in app.problems] == ["unmatched:1"]
+    assert [problem["key"] for problem in app.problems] == ["unmatched:1"]
 
 
 async def test_what_saleor_does_not_take(client: SaleorClient, store: Row, saleor: FakeSaleor) -> None:

@@ -39,7 +39,7 @@ async def test_apps_hear_of_it_in_the_background_once(saleor: FakeSaleor, stub: 
     assert heard.header("Saleor-Event") == event.value
     assert ".." in heard.header("Saleor-Signature")
     assert stub.asked_for(other.value) == []
-    assert all(each.unplayed == [] for each in await saleor.deliveries())
+    assert all(delivery.unplayed == [] for delivery in await saleor.deliveries())
 
 
 async def test_an_app_without_the_permission_hears_nothing(saleor: FakeSaleor, stub: Stub) -> None:
@@ -62,7 +62,7 @@ async def test_after_a_5xx_it_is_sent_again_and_empty_as_ever(saleor: FakeSaleor
     stub.answer(BY_STAFF, json_reply({}, 503), json_reply({}, 503), json_reply({}))
     await saleor.delete_customer(OLENA)
     await saleor.wait_for_background()
-    assert [bool(each.body) for each in stub.asked_for(BY_STAFF.value)] == [True, False, False]
+    assert [bool(request.body) for request in stub.asked_for(BY_STAFF.value)] == [True, False, False]
 
 
 async def test_after_a_4xx_it_is_not(saleor: FakeSaleor, stub: Stub) -> None:

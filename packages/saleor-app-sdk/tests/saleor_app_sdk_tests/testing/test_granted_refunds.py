@@ -141,7 +141,7 @@ async def test_report_before_the_answer_leaves_the_refund_pending_until_the_app_
     overtaken = await shop.teller.told(type="REFUND_SUCCESS", pspReference="R1", amount=10)
     arrives.set()
     await shop.saleor.wait_for_background()
-    hangs = (await shop.status(), [each["code"] for each in (await shop.app_asks(grant))["errors"]])
+    hangs = (await shop.status(), [error["code"] for error in (await shop.app_asks(grant))["errors"]])
     await shop.teller.told(type="REFUND_REVERSE", pspReference="R1", amount=10)
     opened = await shop.status()
     again = await shop.app_asks(grant)
@@ -152,7 +152,7 @@ async def test_report_before_the_answer_leaves_the_refund_pending_until_the_app_
     assert await shop.status() == "SUCCESS"
     amounts = (await shop.saleor.transaction(shop.transaction.id)).amounts
     assert (amounts.refunded, amounts.charged) == (TEN, Decimal("559.50"))
-    assert [each["code"] for each in (await shop.app_asks(grant))["errors"]] == ["REFUND_ALREADY_PROCESSED"]
+    assert [error["code"] for error in (await shop.app_asks(grant))["errors"]] == ["REFUND_ALREADY_PROCESSED"]
 
 
 async def test_app_without_the_permission_cannot_ask_and_nobody_for_what_is_not_there(
@@ -198,8 +198,8 @@ async def test_two_requests_of_the_same_moment_list_each_other(shop: Shop) -> No
 
     bodies = [asked.json for asked in shop.app.asked_for(REFUND.value)]
     open_ones = [
-        [(each["amount"]["amount"], each["pspReference"]) for each in body["transaction"]["events"]
-         if each["type"] == "REFUND_REQUEST"]
+        [(event["amount"]["amount"], event["pspReference"]) for event in body["transaction"]["events"]
+         if event["type"] == "REFUND_REQUEST"]
         for body in bodies
     ]  # fmt: skip
     assert [answer.errors for answer in answers] == [[], []]

@@ -43,7 +43,7 @@ async def saleor(request: pytest.FixtureRequest) -> AsyncIterator[FakeSaleor]:
 async def store(saleor: FakeSaleor) -> AsyncIterator[Row]:
     """The installation of an earlier release, with two webhooks."""
     async with open_stub() as stub:
-        stub.manifest |= {"webhooks": [webhook(stub.url, each) for each in EVENTS], "extensions": []}
+        stub.manifest |= {"webhooks": [webhook(stub.url, event) for event in EVENTS], "extensions": []}
         done = await saleor.install(stub.manifest_url)
         assert done.status == "INSTALLED", done.message
         yield Row(saleor.api_url, schema_version="3.21", app_id=done.app_id, token=done.token or "", note=stub.url)
@@ -65,7 +65,7 @@ async def test_webhooks_are_made_changed_and_deleted_and_a_second_time_nothing_h
     )
     wanted = manifest(store, charge, cancel)
     migration = await migrate(client, store, wanted)
-    assert [(each.state, each.name, each.aspects) for each in migration.done] == [
+    assert [(difference.state, difference.name, difference.aspects) for difference in migration.done] == [
         (State.CHANGED, EVENTS[0], (Aspect.QUERY,)),
         (State.MISSING, "TRANSACTION_CANCELATION_REQUESTED", ()),
         (State.LEFT_OVER, EVENTS[1], ()),
@@ -73,7 +73,7 @@ async def test_webhooks_are_made_changed_and_deleted_and_a_second_time_nothing_h
     assert (migration.not_done, migration.left) == ([], [])
     found = await fetch_app_in_saleor(client, store)
     assert found.version == migration.version
-    hooks = {each.target_url: each for each in found.app.webhooks or ()}
+    hooks = {webhook.target_url: webhook for webhook in found.app.webhooks or ()}
     assert hooks.keys() == {charge["targetUrl"], cancel["targetUrl"]}
     assert hooks[charge["targetUrl"]].subscription_query == charge["query"]
     again = await migrate(client, store, wanted)
@@ -99,13 +99,15 @@ async def test_what_saleor_refuses_is_told_and_the_rest_is_done(client: SaleorCl
     cancel = webhook(store.note, "TRANSACTION_CANCELATION_REQUESTED")
     too_long = webhook(store.note + "/x" * 130, EVENTS[1])
     migration = await migrate(client, store, manifest(store, broken, cancel, too_long))
-    assert [each.name for each in migration.done] == ["TRANSACTION_CANCELATION_REQUESTED"]
-    assert [each.difference.name for each in migration.not_done] == list(EVENTS)
-    assert [("SYNTAX" in each.why, "INVALID" in each.why) for each in migration.not_done] == [
+    assert [difference.name for difference in migration.done] == ["TRANSACTION_CANCELATION_REQUESTED"]
+    assert [refused_change.difference.name for refused_change in migration.not_done] == list(EVENTS)
+    assert [
+        ("SYNTAX" in refused_change.why, "INVALID" in refused_change.why) for refused_change in migration.not_done
+    ] == [
         (True, False),
         (False, True),
     ]
-    assert {each.name for each in migration.left} == set(EVENTS)
+    assert {difference.name for difference in migration.left} == set(EVENTS)
 
 
 async def test_a_webhook_that_is_being_delivered_is_switched_off_and_deleted_the_next_time(
@@ -114,15 +116,15 @@ async def test_a_webhook_that_is_being_delivered_is_switched_off_and_deleted_the
     wanted = manifest(store, webhook(store.note, EVENTS[0]))
     await saleor.set_faults(webhook_in_use=True)
     migration = await migrate(client, store, wanted)
-    assert ["DELETE_FAILED" in each.why for each in migration.not_done] == [True]
+    assert ["DELETE_FAILED" in refused_change.why for refused_change in migration.not_done] == [True]
     found = await fetch_app_in_saleor(client, store)
-    assert [each.is_active for each in found.app.webhooks or ()] == [True, False]
+    assert [webhook.is_active for webhook in found.app.webhooks or ()] == [True, False]
     await saleor.clear_faults()
     assert (await migrate(client, store, wanted)).left == []
 
 
 async def test_what_the_app_may_not_do_is_left_for_those_who_may(client: SaleorClient, store: Row) -> None:
-    hooks = [webhook(store.note, each) for each in EVENTS]
+    hooks = [webhook(store.note, event) for event in EVENTS]
     extension = {"label": "Payments", "mount": "ORDER_DETAILS_WIDGETS", "target": "WIDGET", "url": f"{store.note}/w"}
     wanted = {
         "appUrl": f"{store.note}/",
@@ -132,7 +134,7 @@ async def test_what_the_app_may_not_do_is_left_for_those_who_may(client: SaleorC
     }
     migration = await migrate(client, store, lambda _: wanted)
     assert migration.done == []
-    assert [(each.part, each.remedy) for each in migration.left] == [
+    assert [(difference.part, difference.remedy) for difference in migration.left] == [
         (Part.EXTENSION, Remedy.REINSTALL),
         (Part.PERMISSION, Remedy.STAFF),
     ]

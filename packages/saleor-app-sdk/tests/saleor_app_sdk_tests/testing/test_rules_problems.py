@@ -38,7 +38,7 @@ def test_after_the_period_or_without_one_it_is_another_problem() -> None:
     add(problems)
     add(problems, minutes=61)
     add(problems, minutes=61, aggregation_minutes=0)
-    assert [each.count for each in problems] == [1, 1, 1]
+    assert [problem.count for problem in problems] == [1, 1, 1]
 
 
 def test_what_was_dismissed_is_another_problem_when_it_comes_back() -> None:
@@ -46,9 +46,9 @@ def test_what_was_dismissed_is_another_problem_when_it_comes_back() -> None:
     add(problems)
     dismiss_problems(problems, ids=None, keys=["keys:1", "no such"])
     add(problems, minutes=1)
-    assert [each.dismissed for each in problems] == [True, False]
+    assert [problem.dismissed for problem in problems] == [True, False]
     dismiss_problems(problems, ids=[problems[1].id], keys=None)
-    assert all(each.dismissed for each in problems)
+    assert all(problem.dismissed for problem in problems)
 
 
 def test_a_hundred_and_first_pushes_the_oldest_out() -> None:

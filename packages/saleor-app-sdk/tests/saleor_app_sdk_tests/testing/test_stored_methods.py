@@ -41,11 +41,11 @@ async def test_a_list_is_asked_for_once_until_something_of_it_is_deleted(saleor:
     assert (await saleor.stored_methods(OLENA))[0].payment_method_id == "card-1"
     assert len(keeping.asked_for(LIST.value)) == 1
     await saleor.stored_methods("VXNlcjoy")
-    assert [each.json["user"]["id"] for each in keeping.asked_for(LIST.value)] == [OLENA, "VXNlcjoy"]
+    assert [request.json["user"]["id"] for request in keeping.asked_for(LIST.value)] == [OLENA, "VXNlcjoy"]
 
     keeping.answer(DELETE, json_reply({"result": "SUCCESSFULLY_DELETED"}))
     assert (await saleor.delete_method(OLENA, shown.id)).result == "SUCCESSFULLY_DELETED"
-    assert [each.json["paymentMethodId"] for each in keeping.asked_for(DELETE.value)] == ["card-1"]
+    assert [request.json["paymentMethodId"] for request in keeping.asked_for(DELETE.value)] == ["card-1"]
     await saleor.stored_methods(OLENA)
     assert len(keeping.asked_for(LIST.value)) == 3
 
@@ -60,7 +60,7 @@ async def test_a_failure_is_no_list(saleor: FakeSaleor, keeping: Stub) -> None:
 @pytest.mark.parametrize("shown", ["card-1", "app:another.app:card-1", "app::card-1", "app:gateway.payments.app:a:b"])
 async def test_what_no_app_keeps_is_asked_of_none(saleor: FakeSaleor, keeping: Stub, shown: str) -> None:
     failed = await saleor.delete_method(OLENA, shown)
-    assert (failed.result, [each.code for each in failed.errors]) == ("FAILED_TO_DELIVER", ["GATEWAY_ERROR"])
+    assert (failed.result, [error.code for error in failed.errors]) == ("FAILED_TO_DELIVER", ["GATEWAY_ERROR"])
     assert keeping.asked_for(DELETE.value) == []
 
 
@@ -84,7 +84,7 @@ async def test_a_deletion_that_was_not_delivered(saleor: FakeSaleor, keeping: St
 def test_what_cannot_be_read_is_left_out(listed: Any, read: int) -> None:
     shown = parse_methods({"paymentMethods": listed}, "app")
     assert len(shown) == read
-    assert all(each["credit_card_info"] is None for each in shown)
+    assert all(method["credit_card_info"] is None for method in shown)
     assert parse_methods([], "app") == []
 
 

@@ -65,7 +65,7 @@ async def test_a_22_from_before_there_were_problems(client: SaleorClient, store:
         await report_problem(client, store, problem)
     await saleor.upgrade("3.22.36")
     await report_problem(client, store, problem)
-    assert [each["key"] for each in (await saleor.apps())[0].problems] == ["keys:1"]
+    assert [problem["key"] for problem in (await saleor.apps())[0].problems] == ["keys:1"]
 
 
 async def test_a_plain_refund_is_null_with_an_error_and_a_granted_one_is_not(
