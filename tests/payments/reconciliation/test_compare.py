@@ -107,6 +107,8 @@ class TestThereIsNone:
         night = Period(NOON + timedelta(days=1), NOON + timedelta(days=2))
         refund = ended_operation(Kind.REFUND, created_at=NOON + timedelta(days=1, hours=5))
         assert kinds(payment(refund), line("refund"), period=night) == []
+        ended_later = ended_operation(Kind.REFUND, created_at=NOON, updated_at=NOON + timedelta(days=1))
+        assert kinds(payment(ended_later), line()) == []
 
     def test_at_the_ends_of_a_period_where_clocks_may_differ(self) -> None:
         assert kinds(payment(), period=Period(NOON - timedelta(minutes=30), NOON + timedelta(days=1))) == []
@@ -204,6 +206,12 @@ class TestSubscriptions:
         books = [line(), line(payment_id=second.operation_id), line("refund", payment_id=second.operation_id)]
         assert kinds(subscribed(second, of_second), *books) == []
         assert kinds(subscribed(second, ended_operation(Kind.REFUND)), *books) == ["missed", "not shown"]
+
+    def test_refund_of_another_charge_is_not_the_one_in_another_currency(self) -> None:
+        second = ended_operation(Kind.RECURRING)
+        of_second = ended_operation(Kind.REFUND, charge_id=second.operation_id)
+        books = [line(), line(payment_id=second.operation_id), line("refund", currency="USD")]
+        assert kinds(subscribed(second, of_second), *books) == ["currency", "not shown"]
 
 
 class TestOtherDifferences:

@@ -130,6 +130,8 @@ async def test_what_only_we_know_is_put_to_people_and_ends_when_it_is_shown(stor
     await store.compare()
     assert await store.differences() == [("not shown", "put to people")]
     assert "have no trace of the payment of 100.00 UAH" in (await store.words())[0]
+    aggregate = await store.shop.aggregate()
+    assert [problem.operation_id for problem in aggregate.payment.problems] == [aggregate.create.id]
     state.add_payment(hidden)
     await store.compare()
     assert await store.differences() == [("not shown", "ended")]
