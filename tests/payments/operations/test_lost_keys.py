@@ -8,11 +8,14 @@ import pytest
 
 from app.flows.card_keys import offered_key
 from app.flows.gateway_initialize import answer_gateway_initialize
+from app.flows.staff.subscription import cancel_subscription
+from app.rules.refusal import RefusalError
 from app.store.vault import KEY_BYTES, Vault
 from integration_base_tests.loopback import json_reply
 from tests.payments.fake_saleor import amounts
 from tests.payments.operations.test_card_payment import direct, error_of, typed
 from tests.payments.operations.test_gateway_initialize import event
+from tests.payments.operations.test_subscriptions import subscribed
 from tests.payments.shop import TOTAL, Shop
 
 pytestmark = [pytest.mark.law(17), pytest.mark.fault("key-lost")]
@@ -42,6 +45,16 @@ async def test_shoppers_are_told_that_the_store_cannot_take_payments(shop: Shop)
     assert "Зверніться до магазину" in error_of(answer)["message"]
     assert "cannot be decrypted" in (answer.message or "")
     assert (await shop.find_aggregate(), shop.gateway.requests) == (None, [])
+
+
+async def test_staff_are_told_that_a_subscription_cannot_be_cancelled(shop: Shop) -> None:
+    await subscribed(shop)
+    shop.services.gateways._clients.clear()  # another process
+    lose_account_keys(shop)
+    before = list(shop.gateway.requests)
+    with pytest.raises(RefusalError, match="cannot be decrypted"):
+        await cancel_subscription(shop.services, shop.order_id, "olena")
+    assert shop.gateway.requests == before
 
 
 async def test_storefronts_are_told_that_nobody_can_pay(shop: Shop) -> None:
