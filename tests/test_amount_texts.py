@@ -24,6 +24,7 @@ EXCEPTIONS = Counter(
         "app/rules/decisions/manual_resolution.py: amount",
         "app/flows/reconciliation/compare.py: amount",
         "app/flows/reconciliation/entries.py: amount",
+        "app/flows/reconciliation/entries.py: amount",
         "app/flows/reconciliation/spool.py: amount",
         "app/rules/split/choice.py: amount",
         "app/reports/timeline.py: amount",
