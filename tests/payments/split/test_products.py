@@ -133,7 +133,7 @@ def test_lines_of_less_than_a_cent_are_no_list_of_what_is_paid(totals: tuple[str
     ("total", "tax", "quantity", "percent"),
     [
         ("0.05", "0.01", 1, 20), ("100.00", "16.67", 1, 20), ("100.00", "6.54", 1, 7), ("100.00", "12.28", 1, 14),
-        ("100.00", "0.00", 1, 0), ("99.99", "16.68", 3, 20), ("123.00", "23.00", 1, 23),
+        ("100.00", "0.00", 1, 0), ("0.05", "0.00", 1, 0), ("99.99", "16.68", 3, 20), ("123.00", "23.00", 1, 23),
     ],
 )  # fmt: skip
 def test_the_rate_that_a_checkout_does_not_tell_is_found(total: str, tax: str, quantity: int, percent: int) -> None:
