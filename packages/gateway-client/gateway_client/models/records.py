@@ -78,7 +78,7 @@ class Record(ResponseModel):
     payment_id: str = Field(min_length=1)
     order_id: str = Field(min_length=1)
     pos_id: str
-    mode: Annotated[Mode | str | None, Field(union_mode="left_to_right"), BeforeValidator(read_word)] = None
+    mode: Lenient[Annotated[Mode | str, Field(union_mode="left_to_right"), BeforeValidator(read_word)]] = None
     method: Annotated[Method | str, Field(union_mode="left_to_right"), BeforeValidator(read_word)]
     amount: ReportedAmount
     currency: str

@@ -56,7 +56,7 @@ _WORDS = frozenset([*Method, *Mode])
 def read_word(word: object) -> object:
     """Return a word of the interface in its spelling, any other as received."""
     lowered = in_small_letters(word)
-    return lowered if lowered in _WORDS else word
+    return lowered if isinstance(lowered, str) and lowered in _WORDS else word
 
 
 def in_small_letters(word: object) -> object:

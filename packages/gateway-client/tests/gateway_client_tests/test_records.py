@@ -132,6 +132,7 @@ def test_a_malformed_ornament_costs_no_payment() -> None:
     record = read_record(
         {
             **PAYMENT,
+            "mode": {"is": "hosted"},
             "fee": "1.50 UAH",
             "created_at": "yesterday",
             "processed_at": "9999-12-31T23:59:59-05:00",
@@ -144,7 +145,7 @@ def test_a_malformed_ornament_costs_no_payment() -> None:
     )
     assert isinstance(record, PaymentRecord)
     assert (record.fee, record.created_at, record.recurring, record.processed_amount) == (None, None, None, None)
-    assert (record.user_action_required, record.payload) == (None, None)
+    assert (record.mode, record.user_action_required, record.payload) == (None, None, None)
     assert record.limit_info is not None
     assert (record.limit_info.retry_after, record.limit_info.description) == (None, "7")
 
@@ -167,6 +168,8 @@ def test_a_method_that_is_not_in_the_interface_is_kept_as_it_came() -> None:
         {**PAYMENT, "amount": "1,5"},
         {**PAYMENT, "amount": Decimal("1e20")},
         {**PAYMENT, "payment_id": ""},
+        {**PAYMENT, "method": {"is": "purchase"}},
+        {**PAYMENT, "method": ["purchase"]},
         {**PAYMENT, "status": None},
         {**PAYMENT, "status": 1},
         {name: value for name, value in REFUND.items() if name != "operation_id"},
