@@ -146,43 +146,38 @@ async def behind_a_proxy(
         yield shop
 
 
-async def test_one_that_was_asked_to_end_says_so_before_it_closes_its_port(tmp_path: Path) -> None:
-    environment = {**os.environ, "APP_DATA_DIR": str(tmp_path / "data"), "APP_DRAIN": _DRAIN}
-    app = app_process(free_port(), tmp_path, environment)
+@asynccontextmanager
+async def asked_to_end(folder: Path) -> AsyncIterator[httpx2.AsyncClient]:
+    """Yield the client of a process that was asked to end, and has said so; it has asked before, too. The end waits."""
+    environment = {**os.environ, "APP_DATA_DIR": str(folder / "data"), "APP_DRAIN": _DRAIN}
+    app = app_process(free_port(), folder, environment)
     await app.start()
     assert app.process is not None
     async with httpx2.AsyncClient(trust_env=False, base_url=app.url) as http:
+        assert "connection" not in (await http.get("/healthz")).headers
         app.process.send_signal(signal.SIGTERM)
 
         async def says_so() -> bool:
             return (await http.get("/readyz")).status_code == 503
 
         await eventually(says_so)
-        assert (await http.get("/healthz")).status_code == 200
-        async with httpx2.AsyncClient(trust_env=False, base_url=app.url) as stranger:
-            assert (await stranger.get("/pay/c0ffee")).status_code == 404, "who comes now is answered, too"
+        yield http
     await asyncio.to_thread(app.process.wait, LONGEST_WAIT)
     assert app.process.poll() == -signal.SIGTERM
+
+
+async def test_one_that_was_asked_to_end_says_so_before_it_closes_its_port(tmp_path: Path) -> None:
+    async with asked_to_end(tmp_path) as http:
+        assert (await http.get("/healthz")).status_code == 200
+        async with httpx2.AsyncClient(trust_env=False, base_url=http.base_url) as stranger:
+            assert (await stranger.get("/pay/c0ffee")).status_code == 404, "who comes now is answered, too"
 
 
 async def test_one_that_was_asked_to_end_tells_proxies_to_keep_no_connection_to_it(tmp_path: Path) -> None:
     """A webhook that is sent on a kept one when the time is over is lost, also where nobody asks `/readyz`."""
-    environment = {**os.environ, "APP_DATA_DIR": str(tmp_path / "data"), "APP_DRAIN": _DRAIN}
-    app = app_process(free_port(), tmp_path, environment)
-    await app.start()
-    assert app.process is not None
-    async with httpx2.AsyncClient(trust_env=False, base_url=app.url) as proxy:
-        assert "connection" not in (await proxy.get("/healthz")).headers
-        app.process.send_signal(signal.SIGTERM)
-
-        async def is_ending() -> bool:
-            return (await proxy.get("/readyz")).status_code == 503
-
-        await eventually(is_ending)
+    async with asked_to_end(tmp_path) as proxy:
         answer = await proxy.post("/api/webhooks/gateway/nobodys", data={"data": "e30=", "signature": "x"})
         assert (answer.status_code, answer.headers["connection"]) == (404, "close")
-    await asyncio.to_thread(app.process.wait, LONGEST_WAIT)
-    assert app.process.poll() == -signal.SIGTERM
 
 
 async def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:

@@ -56,13 +56,18 @@ async def test_what_has_no_time_to_wait_is_answered_from_the_record(waiting: Sho
     assert polls == 1
 
 
+async def turned_away(shop: Shop) -> int:
+    """The gateway wants no requests for ten minutes. Return how often it was asked for the order so far."""
+    refusal = {"message": "Too many requests", "args": {"code": "P-429"}}
+    shop.gateway.will_answer(json_reply(refusal, 429, retry_after="600"))
+    await shop.request_action("CANCEL", "0", "one")
+    return shop.gateway.polls
+
+
 @pytest.mark.fault("gateway-busy")
 async def test_nobody_asks_while_the_gateway_wants_no_requests(waiting: Shop) -> None:
     """What is known is the answer until then, and the next answer of the gateway is read at once."""
-    refusal = {"message": "Too many requests", "args": {"code": "P-429"}}
-    waiting.gateway.will_answer(json_reply(refusal, 429, retry_after="600"))
-    await waiting.request_action("CANCEL", "0", "one")
-    before = waiting.gateway.polls
+    before = await turned_away(waiting)
     for _ in range(3):
         assert (await waiting.process_session()).result == "CHARGE_ACTION_REQUIRED"
     await LookUps(waiting.services).follow_up(waiting.order_id)
@@ -74,10 +79,7 @@ async def test_nobody_asks_while_the_gateway_wants_no_requests(waiting: Shop) ->
 
 @pytest.mark.fault("gateway-busy")
 async def test_pause_from_before_the_clock_was_set_back_holds_nobody_up(waiting: Shop) -> None:
-    refusal = {"message": "Too many requests", "args": {"code": "P-429"}}
-    waiting.gateway.will_answer(json_reply(refusal, 429, retry_after="600"))
-    await waiting.request_action("CANCEL", "0", "one")
-    before = waiting.gateway.polls
+    before = await turned_away(waiting)
     waiting.clock.now -= timedelta(minutes=20)
     await waiting.process_session()
     assert waiting.gateway.polls == before + 1
