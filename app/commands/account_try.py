@@ -11,8 +11,8 @@ from app.commands.arguments import read_amount
 from app.commands.failure import CommandFailed
 from app.commands.finders import find_account
 from app.commands.services import with_services
+from app.commands.system_user import user_name
 from app.commands.terminal import AsJson, moment, print_line, show_json
-from app.commands.user import user_name
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import State
 from app.flows.trial_payment import SUGGESTED_AMOUNT, Trial, begin_trial

@@ -12,8 +12,8 @@ from app.commands.failure import CommandFailed
 from app.commands.finders import find_payment
 from app.commands.payment_view import AnyName, summary
 from app.commands.services import with_services
+from app.commands.system_user import user_name
 from app.commands.terminal import AsJson, confirm, print_line, print_warning, require_interactive, show_json
-from app.commands.user import user_name
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import Kind, State
 from app.flows.accounts.balances import read_balances, refund_warning

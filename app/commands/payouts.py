@@ -19,6 +19,7 @@ from app.commands.messages import figure_text
 from app.commands.payment_act import RequestName, Yes
 from app.commands.payment_view import AnyName
 from app.commands.services import with_services
+from app.commands.system_user import user_name
 from app.commands.terminal import (
     AsJson,
     add_fact,
@@ -32,7 +33,6 @@ from app.commands.terminal import (
     show_json,
     table,
 )
-from app.commands.user import user_name
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import State
 from app.flows.pay_out import Signature, find_payout

@@ -395,7 +395,6 @@ async def _require_free_name(session: AsyncSession, account_id: str, name: objec
 
 
 async def _get_locked(session: AsyncSession, account_id: str) -> MerchantAccount:
-    row = await session.get(MerchantAccount, account_id, with_for_update=True)
-    if row is None:
+    if (row := await session.get(MerchantAccount, account_id, with_for_update=True)) is None:
         raise AccountError(f"There is no merchant account {account_id!r}: see `saleor-gateway accounts list`.")
     return row
