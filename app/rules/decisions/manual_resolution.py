@@ -7,23 +7,26 @@ like any outcome, and lets the operations continue that waited for it.
 
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 
 from app.core.alerts import AlertKind
 from app.core.fact import Fact
-from app.core.payment import Operation, PaymentAggregate
-from app.core.vocabulary import Kind, State
+from app.core.payment import Operation, PaymentAggregate, returned_of_payout
+from app.core.vocabulary import Flow, Kind, State
 from app.i18n.messages import gettext_noop
 from app.rules.apply import apply, conclude, withdraw_contradiction
-from app.rules.balance import balance
+from app.rules.balance import ZERO, balance
 from app.rules.decision_context import DecisionContext
 from app.rules.decisions.answer_window import take_back_refund
 from app.rules.issues import IssueCode
+from app.rules.mapper import Observation
 from app.rules.newer_try import forget_newer_try
 from app.rules.problems import acknowledge, find_mismatch, needs_decision, open_problems
 from app.rules.refusal import RefusalCode, RefusalError
 from app.rules.schedule import end_look_ups
 from integration_base.amounts import format_amount, is_amount
 
+_CHARGES = frozenset({Kind.CREATE, Kind.CAPTURE, Kind.RECURRING})
 _REVIEWED = gettext_noop("Staff have reviewed what the gateway reported: the payment counts as it is recorded")
 
 
@@ -74,35 +77,20 @@ class OperationSettled(Fact[PaymentAggregate]):
         """Post the decision, unless it cannot be right.
 
         This is the only way from a failure to a success besides the gateway's own record (laws of money, 7). There is
-        no way back from a success, which Saleor has booked, except of a dispute, which turns, and of a refund that the
-        gateway reports as failed by now: Saleor has an event for money that came back.
+        no way back from a success, which Saleor has booked, except of a dispute, which turns, and of what the gateway
+        reports as failed by now: Saleor has events for a refund that came back, and for a charge that the bank took
+        back, which is booked as a dispute.
         """
         operation, context = operation_to_settle(aggregate, self.operation_id), self.context
         amount = operation.amount if self.decision.amount is None else self.decision.amount
         _check(aggregate, operation, self.decision, amount, context)
-        moves = self.decision.state is not operation.state
-        turns = operation.kind is Kind.DISPUTE and operation.state.final and amount != operation.amount
-        operation.decision = {
-            "state": self.decision.state.value,
-            "amount": str(amount),
-            "by": self.decision.by,
-            "reason": self.decision.reason,
-            "at": context.now.isoformat(),
-        }
         end_look_ups(operation)
         forget_newer_try(operation)
         seen = open_problems(aggregate.payment)
-        message = f"Settled by {self.decision.by}: {self.decision.reason}"
-        if moves or turns:
-            if operation.kind is Kind.REFUND and operation.state is State.SUCCESS:
-                take_back_refund(aggregate, operation, message, context.now)
-            operation.state = State.UNKNOWN  # nothing is concluded of what has ended
-            operation.contradicted = False
-            if self.decision.state is State.SUCCESS:
-                operation.amount = amount
-            conclude(aggregate, operation, self.decision.state, context, message=message)
-        withdraw_contradiction(aggregate, operation, message, context)
-        operation.inferred = False
+        if operation.state is State.SUCCESS and self.decision.state is State.FAILURE and operation.kind in _CHARGES:
+            _book_chargeback(aggregate, operation, self.decision, context)
+        else:
+            _settle(aggregate, operation, self.decision, amount, context)
         news = [problem for problem in open_problems(aggregate.payment) if problem not in seen]
         acknowledge(aggregate.payment, context.now, aggregate.operations, unless=list(filter(needs_decision, news)))
         # The consequences: the rest of a reservation, a page to close, waiting operations.
@@ -132,6 +120,68 @@ class ProblemsReviewed(Fact["tuple[str, ...]"]):
         return reviewed
 
 
+def _settle(
+    aggregate: PaymentAggregate, operation: Operation, decision: Decision, amount: Decimal, context: DecisionContext
+) -> None:
+    operation.decision = _row_of(decision, decision.state, amount, context)
+    message = _message_of(decision)
+    moves = decision.state is not operation.state
+    turns = operation.kind is Kind.DISPUTE and operation.state.final and amount != operation.amount
+    if moves or turns:
+        if operation.kind is Kind.REFUND and operation.state is State.SUCCESS:
+            take_back_refund(aggregate, operation, message, context.now)
+        operation.state = State.UNKNOWN  # nothing is concluded of what has ended
+        operation.contradicted = False
+        if decision.state is State.SUCCESS:
+            operation.amount = amount
+        conclude(aggregate, operation, decision.state, context, message=message)
+    withdraw_contradiction(aggregate, operation, message, context)
+    operation.inferred = False
+
+
+def _book_chargeback(
+    aggregate: PaymentAggregate, operation: Operation, decision: Decision, context: DecisionContext
+) -> None:
+    """Book that the bank took back what is left of a charge, as a dispute that is lost. Raises RefusalError.
+
+    It has no id of its own. Should the gateway ever report a dispute, that is bound to it by the id of the charge.
+    """
+    withdraw_contradiction(aggregate, operation, _message_of(decision), context)
+    amount = min(operation.amount, _left_of(aggregate, operation))
+    if not amount:
+        raise _refusal("Nothing is left of it: all was refunded or taken back before.")
+    is_later_charge = operation.kind is Kind.RECURRING
+    charged_as = operation if is_later_charge else aggregate.create
+    seen = Observation(
+        kind=Kind.DISPUTE,
+        state=State.SUCCESS,
+        amount=amount,
+        currency=operation.currency,
+        pos_id=aggregate.payment.account.pos_id,
+        order_id=aggregate.payment.order_id,
+        gateway_id=charged_as.operation_id or aggregate.payment.order_id,
+        payment_id=operation.operation_id if is_later_charge else None,
+        message=_message_of(decision),
+    )
+    known = len(aggregate.operations)
+    apply(aggregate, seen.pos_id, [seen], context)
+    aggregate.operations[known].decision = _row_of(decision, seen.state, amount, context)
+
+
+def _message_of(decision: Decision) -> str:
+    return f"Settled by {decision.by}: {decision.reason}"
+
+
+def _row_of(decision: Decision, state: State, amount: Decimal, context: DecisionContext) -> dict[str, Any]:
+    return {
+        "state": state.value,
+        "amount": str(amount),
+        "by": decision.by,
+        "reason": decision.reason,
+        "at": context.now.isoformat(),
+    }
+
+
 def _check(
     aggregate: PaymentAggregate, operation: Operation, decision: Decision, amount: Decimal, context: DecisionContext
 ) -> None:
@@ -143,7 +193,7 @@ def _check(
     in_flight = state is State.INTENT and context.now < context.schedule.intent_deadline(operation.updated_at)
     if in_flight:
         raise _refusal("A request to the gateway is in progress: try again in a minute.")
-    may_turn = kind is Kind.DISPUTE or (decision.state is State.FAILURE and _came_back(aggregate, operation))
+    may_turn = kind is Kind.DISPUTE or (decision.state is State.FAILURE and _has_failed_since(aggregate, operation))
     if state is State.SUCCESS and not may_turn and (decision.state is not state or amount != operation.amount):
         raise _refusal("It has succeeded, and Saleor has recorded it: correct what is wrong by a refund, or in Saleor.")
     if decision.state is State.FAILURE:
@@ -152,14 +202,27 @@ def _check(
         _check_success(aggregate, operation, amount)
 
 
-def _came_back(aggregate: PaymentAggregate, operation: Operation) -> bool:
-    """Return True for a refund that has succeeded, and that the gateway has reported as failed since."""
+def _has_failed_since(aggregate: PaymentAggregate, operation: Operation) -> bool:
+    """Return True for money that was moved, where the gateway has reported since that it was not.
+
+    An authorization moves none: staff release it.
+    """
+    is_authorization = operation.kind is Kind.CREATE and aggregate.payment.flow is Flow.AUTHORIZATION
     failed = find_mismatch(aggregate.payment, IssueCode.FAILED_AFTER_SUCCESS, operation)
-    return operation.kind is Kind.REFUND and failed is not None
+    return failed is not None and not is_authorization and operation.kind in {Kind.REFUND, *_CHARGES}
+
+
+def _left_of(aggregate: PaymentAggregate, operation: Operation) -> Decimal:
+    now = balance(aggregate.payment.flow, aggregate.operations)
+    if operation.kind is Kind.RECURRING:
+        return sum((charge.refundable for charge in now.recurring if charge.id == operation.operation_id), ZERO)
+    if aggregate.payment.flow is Flow.PAYOUT:
+        return operation.amount - returned_of_payout(aggregate.operations)
+    return now.refundable
 
 
 def _check_failure(aggregate: PaymentAggregate, operation: Operation, context: DecisionContext) -> None:
-    if operation.kind is not Kind.CREATE:
+    if operation.kind is not Kind.CREATE or operation.state is State.SUCCESS:
         return
     if any(
         other.kind in {Kind.CAPTURE, Kind.REFUND} and other.state is State.SUCCESS for other in aggregate.operations

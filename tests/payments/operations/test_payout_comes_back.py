@@ -7,6 +7,7 @@ import pytest
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import Kind, State
 from app.flows.pay_out import ConfirmedPayout, paid_out_last_day, pay_out
+from app.flows.staff.manual_resolution import Decision, settle
 from app.reports.payout_view import payout_facts, payout_rows
 from app.reports.sheet import SheetStyle
 from app.reports.status import standing
@@ -120,3 +121,19 @@ async def test_of_a_disputed_payout_staff_are_not_told_that_a_payer_took_money(s
     told = problem_text(aggregate.payment) or ""
     assert "dispute over 40.00 UAH of this payout" in told
     assert not any(word in told for word in ("payer", "refund", "Saleor"))
+
+
+async def test_a_payout_that_the_gateway_reports_as_failed_later_is_settled_as_returned(shop: Shop) -> None:
+    wish = await paid_out(shop)
+    await shop.notify(payout_record(wish, "failure"))
+    await shop.work()
+    assert "first reported success and now reports failure" in (
+        problem_text((await recorded(shop, wish)).payment) or ""
+    )
+    await settle(shop.services, order_of(wish), None, Decision(State.FAILURE, "olena", "the card is closed"))
+    await shop.work()
+    aggregate = await recorded(shop, wish)
+    assert standing(aggregate) == "returned, charged back"
+    assert problem_text(aggregate.payment) is None
+    assert sum(total.amount for total in await totals(shop)) == 0
+    assert await paid_out_last_day(shop.services, shop.account) == 0

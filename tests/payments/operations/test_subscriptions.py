@@ -9,9 +9,10 @@ import pytest
 
 from app.core.alerts import AlertKind
 from app.core.notification import Outcome, OutcomeCode
-from app.core.vocabulary import Kind, State
+from app.core.vocabulary import Flow, Kind, State
 from app.flows.saved_cards import delete_customer_cards
 from app.flows.staff.actions import StaffRequest, request_action
+from app.flows.staff.manual_resolution import Decision, settle
 from app.flows.staff.subscription import cancel_subscription
 from app.rules.balance import balance
 from app.rules.problems import problem_text
@@ -85,6 +86,22 @@ async def test_a_charge_that_is_notified_is_told_to_saleor_once(shop: Shop) -> N
     await shop.pass_time(minutes=1)
     assert shop.amounts == amounts(charged="1239.00")
     assert not (await shop.aggregate()).payment.has_problems
+
+
+@pytest.mark.law(7)
+async def test_a_later_charge_that_the_bank_took_back_leaves_the_first_payment_alone(shop: Shop) -> None:
+    await subscribed(shop)
+    await shop.notify(charge(shop, "second"))
+    await shop.pass_time(minutes=1)
+    await shop.notify(charge(shop, "second", "failure"))
+    await shop.work()
+    assert shop.amounts == amounts(charged="1139.00")
+    taken_back = Decision(State.FAILURE, "olena", "gone, says the bank")
+    await settle(shop.services, shop.order_id, (await shop.operation(Kind.RECURRING)).id, taken_back)
+    await shop.work()
+    assert shop.amounts == amounts(charged=TOTAL)
+    now = balance(Flow.CHARGE, (await shop.aggregate()).operations)
+    assert (now.refundable, now.kept) == (SUM, SUM)
 
 
 @pytest.mark.law(10)

@@ -173,6 +173,82 @@ class TestRefundThatCameBack:
             await by_hand(paid_shop, State.FAILURE, None, refund.id)
 
 
+class TestChargeThatTheBankTookBack:
+    """A payment by bank transfer is reported as paid, and days later as failed: the money is gone."""
+
+    @pytest.fixture
+    async def reversed_charge(self, paid_shop: Shop) -> Shop:
+        """The payment of everything, which the gateway now reports as failed."""
+        await paid_shop.pass_time(minutes=1)
+        await paid_shop.notify(payment(paid_shop.order_id, "failure"))
+        await paid_shop.work()
+        assert paid_shop.amounts == amounts(charged=TOTAL)
+        assert await subjects(paid_shop) == [(AlertKind.MISMATCH, 1)]
+        return paid_shop
+
+    async def test_is_taken_back_in_saleor(self, reversed_charge: Shop) -> None:
+        await by_hand(reversed_charge, State.FAILURE)
+        await reversed_charge.work()
+        assert reversed_charge.amounts == amounts()
+        assert "CHARGE_BACK" in reversed_charge.saleor.reported_types
+        assert reversed_charge.transaction.actions == []
+        assert await subjects(reversed_charge) == []
+
+    async def test_stays_so_whatever_the_gateway_repeats(self, reversed_charge: Shop) -> None:
+        await by_hand(reversed_charge, State.FAILURE)
+        await reversed_charge.notify(payment(reversed_charge.order_id, "failure") | {"status_description": "again"})
+        await look_up_now(reversed_charge.services, reversed_charge.order_id)
+        await reversed_charge.pass_time(hours=1)
+        assert reversed_charge.amounts == amounts()
+        assert not (await reversed_charge.operation(Kind.CREATE)).contradicted
+
+    async def test_can_be_corrected_once_it_is_there_after_all(self, reversed_charge: Shop) -> None:
+        await by_hand(reversed_charge, State.FAILURE)
+        await reversed_charge.work()
+        dispute = await reversed_charge.operation(Kind.DISPUTE)
+        await by_hand(reversed_charge, State.FAILURE, None, dispute.id)
+        await reversed_charge.work()
+        assert reversed_charge.amounts == amounts(charged=TOTAL)
+        assert reversed_charge.transaction.actions == ["REFUND"]
+
+    async def test_takes_back_what_was_not_refunded(self, paid_shop: Shop) -> None:
+        paid_shop.record_refund("30.00", "refund-1")
+        await look_up_now(paid_shop.services, paid_shop.order_id)
+        await paid_shop.notify(payment(paid_shop.order_id, "failure"))
+        await paid_shop.work()
+        await by_hand(paid_shop, State.FAILURE)
+        await paid_shop.work()
+        assert paid_shop.amounts == amounts(refunded="30.00")
+        assert (await paid_shop.operation(Kind.DISPUTE)).amount == Decimal("539.50")
+
+    async def test_of_which_nothing_is_left_cannot_be_taken_back(self, reversed_charge: Shop) -> None:
+        create = await reversed_charge.operation(Kind.CREATE)
+        await by_hand(reversed_charge, State.FAILURE)
+        with pytest.raises(RefusalError, match="Nothing is left of it"):
+            await by_hand(reversed_charge, State.FAILURE, None, create.id)
+
+    async def test_is_known_by_the_dispute_that_the_gateway_reports_later(self, reversed_charge: Shop) -> None:
+        await by_hand(reversed_charge, State.FAILURE)
+        reported = payment(reversed_charge.order_id, method="dispute", payment_id="dispute-1")
+        await reversed_charge.notify(reported)
+        await reversed_charge.work()
+        assert reversed_charge.amounts == amounts()
+        operations = (await reversed_charge.aggregate()).operations
+        assert [known.kind for known in operations] == [Kind.CREATE, Kind.DISPUTE]
+
+    async def test_by_a_capture_is_taken_back(self, reserved_shop: Shop) -> None:
+        captured = operation("capture", reserved_shop.order_id, TOTAL, operation_id="capture-1")
+        reserved_shop.gateway.will_answer(json_reply(captured))
+        await reserved_shop.request_action("CHARGE", TOTAL, "first")
+        await reserved_shop.pass_time(minutes=1)
+        await reserved_shop.notify(captured | {"status": "failure"})
+        await reserved_shop.work()
+        await by_hand(reserved_shop, State.FAILURE)
+        await reserved_shop.work()
+        assert reserved_shop.amounts == amounts()
+        assert reserved_shop.transaction.actions == []
+
+
 async def test_a_failure_turns_out_to_have_moved_money(paid_shop: Shop) -> None:
     paid_shop.gateway.will_answer(refusal_reply("no", "B-1"))
     await paid_shop.request_action("REFUND", "569.50")
