@@ -111,7 +111,7 @@ def create_app(
                 process=heartbeat.process,
                 readiness=readiness,
             )
-            log.info("serving", base_url=settings.base_url, worker=settings.worker)
+            log.info("server.started", base_url=settings.base_url, worker=settings.worker)
             yield
 
     app = SecureApp(
@@ -225,13 +225,13 @@ def _mount(
 
 async def _handle_database_error(_request: Request, error: Exception) -> PlainTextResponse:
     if not getattr(error, "is_logged", False):
-        log.error("the database does not answer", error=str(error))
+        log.error("database.not_reached", error=str(error))
     return PlainTextResponse(_TRY_AGAIN, 503, headers={"Retry-After": "10"})
 
 
 async def handle_disconnect(request: Request, _error: Exception) -> Response:
     """Log a caller who ended the connection before the whole request was there. Nobody reads the response."""
-    log.info("client disconnected", method=request.method)
+    log.info("client.disconnected", method=request.method)
     return Response(status_code=400)
 
 

@@ -37,9 +37,9 @@ def log_failure(error: Exception) -> None:
     try:
         fail(error)
     except Exception as caught:
-        structlog.get_logger("app.worker").exception("job failed")
+        structlog.get_logger("app.worker").exception("job.failed")
         logging.getLogger("asyncio").exception("Task exception was never retrieved")
-        structlog.get_logger("app.flows").error("outcome not recorded", exc_info=caught)
+        structlog.get_logger("app.flows").error("outcome.not_recorded", exc_info=caught)
 
 
 @pytest.mark.fault("database-away")
@@ -55,9 +55,9 @@ def test_a_failure_for_a_database_that_is_known_to_be_away_is_not_logged_again(
     assert written() == []
     log_failure(DatabaseUnavailableError("a lock took too long"))
     assert [line["event"] for line in written()] == [
-        "job failed",
+        "job.failed",
         "Task exception was never retrieved",
-        "outcome not recorded",
+        "outcome.not_recorded",
     ]
 
 
@@ -103,4 +103,4 @@ def test_a_step_that_fails_is_no_line_if_the_database_is_known_to_be_away(
     error.is_logged = is_known
     with pytest.raises(DatabaseUnavailableError), telemetry.step(telemetry.Kind.NOTIFICATION, "gateway"):
         fail(error)
-    assert [line["event"] for line in written()] == ([] if is_known else ["notification answered"])
+    assert [line["event"] for line in written()] == ([] if is_known else ["notification.answered"])

@@ -24,7 +24,7 @@ def allow_connections(most: int) -> int:
         return most
     connections = min(most, max(limit - _OTHER_FILES, limit // 2))
     log.warning(
-        "open_files_limited", limit=limit, needed=needed, max_connections=connections,
+        "open_files.limited", limit=limit, needed=needed, max_connections=connections,
         detail="raise the hard limit of open files: ulimit -Hn, or LimitNOFILE of systemd",
     )  # fmt: skip
     return connections

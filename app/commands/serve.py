@@ -134,7 +134,7 @@ async def _prepare_database(settings: Settings) -> None:
     if is_sqlite(settings.database):
         done = await bring_up_to_date(settings)
         if done.steps:
-            log.info("migrated", before=done.before, after=done.after, migrations=done.steps)
+            log.info("database.migrated", before=done.before, after=done.after, migrations=done.steps)
         return
     await require_migrated(settings, to_write=True)
 
@@ -154,14 +154,14 @@ async def _run_worker(settings: Settings) -> None:
 
         for number in _STOP_SIGNALS:
             asyncio.get_running_loop().add_signal_handler(number, _stop_then_quit, stop)
-        log.info("working")
+        log.info("worker.started")
         tell_ready()
         await worker.run(services)
-        log.info("stopped")
+        log.info("worker.stopped")
 
 
 def _stop_then_quit(stop: Callable[[], None]) -> None:
-    log.info("stopping", jobs="those in progress are finished; a second signal ends them")
+    log.info("process.stop_requested", jobs="those in progress are finished; a second signal ends them")
     for number in _STOP_SIGNALS:
         asyncio.get_running_loop().remove_signal_handler(number)
         signal.signal(number, signal.SIG_DFL)

@@ -22,4 +22,4 @@ def tell_ready() -> None:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
             told.sendto(b"READY=1", address)
     except OSError as exc:
-        log.warning("supervisor_not_told", error=exc.strerror or type(exc).__name__)
+        log.warning("supervisor.not_notified", error=exc.strerror or type(exc).__name__)

@@ -54,7 +54,7 @@ async def perform_action(
         except PaymentNotFoundError:
             raise RefusalError(RefusalCode.UNKNOWN_PAYMENT, _NO_PAYMENT if request.by else _NOT_OURS) from None
         except CommitUnknownError as error:
-            log.warning("nobody knows whether an intent is committed: it is read, or recorded again", error=str(error))
+            log.warning("intent.not_confirmed", error=str(error), detail="it is read, or recorded again")
             recorded = await services.payments.record(which, replace(requested, is_retry=True))
     aggregate, operation = recorded.aggregate, recorded.operation
     if not recorded.is_new or operation.state is not State.INTENT:
@@ -66,7 +66,7 @@ async def perform_action(
             raise
         # The call may have been sent, and its intent is committed: a look-up will settle it. Saleor must not be told
         # that it failed.
-        log.exception("outcome not recorded", operation=operation.id)
+        log.exception("outcome.not_recorded", operation=operation.id)
         raise StillUnderwayError("the outcome of what was sent could not be recorded") from error
     return aggregate, aggregate.operation_by_id(operation.id)
 

@@ -33,7 +33,7 @@ async def handle_app_deleted(services: Services, saleor: SaleorClient, installat
         return
     if not await services.installations.delete_token(installation.id, installation.token):
         return
-    log.warning("the app was deleted in Saleor: its token is forgotten", saleor=installation.saleor_api_url)
+    log.warning("app.deleted", saleor=installation.saleor_api_url, detail="its token is deleted, too")
     async with services.database.transaction() as session:
         found = await payment_ids_to_be_paid(session, installation.id)
     for payment_id in found:
@@ -44,7 +44,7 @@ async def handle_app_status_changed(services: Services, saleor: SaleorClient, in
     """Record whether Saleor accepts the token; if it does again, the waiting events are reported."""
     if await _is_token_accepted(services, saleor, installation) is not False:
         return
-    log.warning("the app was switched off in Saleor", saleor=installation.saleor_api_url)
+    log.warning("app.deactivated", saleor=installation.saleor_api_url)
     used = installation.token_sealed
     async with services.database.transaction() as session:
         await record_token_check(session, installation.id, services.now(), token_sealed=used, authorised=False)
@@ -58,7 +58,7 @@ async def _is_token_accepted(services: Services, saleor: SaleorClient, installat
     except SaleorNotAuthorisedError:
         return False
     except SaleorError as error:
-        log.info("saleor did not say", saleor=installation.saleor_api_url, error=str(error))
+        log.info("token.not_checked", saleor=installation.saleor_api_url, error=str(error))
         used = installation.token_sealed
         async with services.database.transaction() as session:
             await mark_away(session, installation.id, services.now(), token_sealed=used, unauthorised=True)

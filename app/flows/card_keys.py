@@ -72,7 +72,7 @@ def _open(store_keys: StoreCardKeys, key: CardKey) -> str | None:
     try:
         return store_keys.private_jwk(key)
     except VaultError as error:
-        log.error("a card key cannot be opened", error=str(error))  # noqa: TRY400 - the message suffices
+        log.error("card_key.not_opened", error=str(error))  # noqa: TRY400 - the message suffices
         return None
 
 

@@ -72,21 +72,19 @@ async def execute(
     failure = outcome if isinstance(outcome, GatewayError) else None
     if failure is not None:
         services.gateways.remember_pause(journaled.payment.account_id, failure, services.now())
-        log.warning(
-            "gateway call without a record", operation=operation_id, kind=operation.kind.value, error=str(failure)
-        )
+        log.warning("gateway_call.failed", operation=operation_id, kind=operation.kind.value, error=str(failure))
     context = services.decision_context(answered_operation_id=operation_id if answering else None)
     returned = CallReturned(operation_id, outcome, context, others_acted, shown, waited)
     which, among = ById(payment_id), debt if failure is None else None
     try:
         payment = await services.payments.record_of_attempt(which, among, returned)
     except DatabaseUnavailableError as error:  # the gateway does not repeat its answer: retry before a look-up
-        log.warning("outcome not recorded", operation=operation_id, error=str(error))
+        log.warning("outcome.not_recorded", operation=operation_id, error=str(error))
         payment = await services.payments.record_of_attempt(which, among, returned)
     if failure is None:
         await clear_account_problems(services, payment)
     elif operation.kind is Kind.CREATE and payment.operation_by_key(LOST_PAGE) is not None:
-        log.warning("the link of a payment page is lost", payment=payment.payment.order_id, error=str(failure))
+        log.warning("page_link.lost", payment=payment.payment.order_id, error=str(failure))
     return payment
 
 

@@ -160,7 +160,7 @@ async def _plan_creation(
 def _log_unread_fields(event: TransactionInitializeSession | TransactionProcessSession, plan: _CreationPlan) -> None:
     """Say which of the storefront's data was replaced by Saleor's, or left out: its developer may ask why."""
     if unread := unread_fields(event.data, plan.terms.data.customer):
-        log.info("storefront data not read", payment=plan.request.order_id, detail=", ".join(unread))
+        log.info("storefront_data.not_read", payment=plan.request.order_id, detail=", ".join(unread))
 
 
 def hosted_payment_call(client: GatewayClient, request: HostedPayment, *, qr: bool) -> Call:

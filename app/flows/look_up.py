@@ -31,7 +31,7 @@ def gateway_client(services: Services, account: MerchantAccount) -> GatewayClien
     try:
         return services.gateways.client(account)
     except VaultError as error:
-        log.error("the account's keys cannot be opened", account=account.id, error=str(error))  # noqa: TRY400 - the message suffices
+        log.error("account_keys.not_opened", account=account.id, error=str(error))  # noqa: TRY400 - the message suffices
     # Raised outside the handler, because the frames of the vault's error hold the sealed values.
     raise KeysNotOpenedError("the account's keys cannot be decrypted with the secret keys of this machine")
 
@@ -70,10 +70,10 @@ async def look_up_order(
         found = await gateway_client(services, account).get_order(payment.order_id, timeout=deadline.left)
     except GatewayError as error:
         services.gateways.remember_pause(account.id, error, services.now())
-        log.warning("look-up failed", payment=payment.order_id, error=str(error))
+        log.warning("look_up.failed", payment=payment.order_id, error=str(error))
         return error
     if found.unreadable:
-        log.error("unreadable records of an order", payment=payment.order_id, error=found.unreadable)
+        log.error("records.not_read", payment=payment.order_id, error=found.unreadable)
     return Observations.from_records(found, payment.language)
 
 

@@ -36,16 +36,16 @@ async def receive(services: Services, account_id: str, form: bytes) -> Receipt:
     try:
         secrets = services.gateways.credentials(account).webhook_secrets
     except (VaultError, InvalidRequestError) as error:
-        log.error("notification not verified", account=account_id, error=str(error))  # noqa: TRY400 - the message suffices
+        log.error("notification.not_verified", account=account_id, error=str(error))  # noqa: TRY400 - the message suffices
         return Receipt.UNVERIFIED
     try:
         notification = read_notification(form, secrets, dialect_of(account).zone)
     except ForgedNotificationError:
         telemetry.emit(telemetry.TelemetryEvent.SIGNATURE_REFUSED, sender="gateway")
-        log.warning("forged notification", account=account_id)
+        log.warning("notification.refused", account=account_id)
         return Receipt.FORGED
     except UnreadableNotificationError as error:
-        log.error("unreadable notification", account=account_id, error=str(error))  # noqa: TRY400 - the message suffices
+        log.error("notification.not_read", account=account_id, error=str(error))  # noqa: TRY400 - the message suffices
         if isinstance(error, SignedButUnreadableError):  # genuine: a person must see it
             await services.inbox.store(
                 account_id=account_id,
@@ -78,13 +78,13 @@ async def process(services: Services, notification_id: int, known: StoredNotific
         processed = await services.inbox.process(notification_id, NotificationReceived(context), context.now, known)
     except Exception as error:
         reason = type(error).__name__
-        log.exception("notification not processed", notification=notification_id, error=reason)
+        log.exception("notification.not_processed", notification=notification_id, error=reason)
         until = next_attempt_at(services.decision_context(), (await services.inbox.get(notification_id)).attempts)
         outcome = Outcome(OutcomeCode.FAILED, (reason,))
         await services.inbox.postpone(notification_id, outcome=outcome, until=until, trouble=AlertKind.FAILED)
         return None
     if processed.retry_at is not None:
-        log.error("notification not opened", notification=notification_id)
+        log.error("notification.not_opened", notification=notification_id)
         return None
     _log_processed(notification_id, processed)
     return outcome_message(processed.outcome)
@@ -96,7 +96,7 @@ def _log_processed(notification_id: int, processed: ProcessingResult) -> None:
     own_trace = telemetry.current_trace_id()
     with telemetry.tracing((None if operation is None else operation.trace_id) or own_trace) as trace:
         log.info(
-            "notification processed",
+            "notification.processed",
             notification=notification_id,
             payment=processed.order_id,
             operation=None if operation is None else operation.id,

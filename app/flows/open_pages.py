@@ -54,7 +54,7 @@ class OpenPageChecks:
                 async with asyncio.timeout(_TIMEOUT):
                     return await _close_if_not_owed(self._services, self._saleor, payment)
             except TimeoutError:
-                log.info("order of an open page not found out", payment=order_id, error="timeout")
+                log.info("order.not_read", payment=order_id, error="timeout")
                 return False
 
 
@@ -86,13 +86,13 @@ async def _close_if_not_owed(services: Services, saleor: SaleorClient, payment: 
     try:
         source = await fetch_source(saleor, installation, payment.transaction_id)
     except SaleorError as error:
-        log.info("order of an open page not found out", payment=payment.order_id, error=str(error))
+        log.info("order.not_read", payment=payment.order_id, error=str(error))
         return False
     if source is None or closing_reason(payment, source) is None:
         return False
     closing = await services.payments.record(ById(row_id_of(payment)), DebtSeen(source, services.now()))
     if closing:
-        log.info("page not owed is being closed", payment=payment.order_id)
+        log.info("page.close_requested", payment=payment.order_id)
     return closing
 
 

@@ -54,7 +54,7 @@ async def delete_customer_cards(
     So do subscriptions: staff are shown those that go on, of payments with the customer's present address.
     """
     forgotten = await services.saved_cards.delete_customer(installation.id, event.user.id, services.now())
-    log.info("customer_deleted", saleor=installation.saleor_api_url, cards=forgotten.cards, consents=forgotten.consents)
+    log.info("customer.deleted", saleor=installation.saleor_api_url, cards=forgotten.cards, consents=forgotten.consents)
     if event.user.email:  # a Saleor that has not fetched this version's subscription sends none
         async for payment in running_subscriptions_of(services, installation.id, event.user.email):
             deleted = CustomerWasDeleted(services.decision_context())
@@ -90,7 +90,7 @@ def open_token(services: Services, card: SavedCard) -> str | None:
     try:
         return services.saved_cards.open_token(card)
     except VaultError as error:
-        log.error("a saved card cannot be opened", account=card.account_id, error=str(error))  # noqa: TRY400 - the message suffices
+        log.error("saved_card.not_opened", account=card.account_id, error=str(error))  # noqa: TRY400 - the message suffices
         return None
 
 

@@ -59,4 +59,4 @@ async def _count(services: Services, refusal: Refusal) -> None:
         async with asyncio.timeout(_TIMEOUT_SECONDS):
             await services.database.group_commit(count_refusals, refusal)
     except (DatabaseError, TimeoutError) as error:
-        log.warning("refusal not counted", code=refusal.code, error=type(error).__name__)
+        log.warning("refusal.not_counted", code=refusal.code, error=type(error).__name__)

@@ -64,6 +64,6 @@ async def merchant_session(
     try:
         return await gateway_client(services, account).wallets.apple_pay_session(url, timeout=deadline.left)
     except GatewayError as error:
-        log.warning("no session for Apple Pay", account=account.id, error=str(error))
+        log.warning("apple_pay_session.not_opened", account=account.id, error=str(error))
         message = "The gateway provides no session for Apple Pay at the moment: offer another payment method."
         raise RefusalError(RefusalCode.WALLET_UNAVAILABLE, message, VALIDATION_URL) from error

@@ -28,11 +28,11 @@ _STRANGERS_FAULTS = (
 
 
 _STEP_EVENTS = {
-    telemetry.Kind.WEBHOOK: "webhook answered",
-    telemetry.Kind.NOTIFICATION: "notification answered",
-    telemetry.Kind.JOB: "job done",
-    telemetry.Kind.GATEWAY: "gateway asked",
-    telemetry.Kind.SALEOR: "Saleor asked",
+    telemetry.Kind.WEBHOOK: "webhook.answered",
+    telemetry.Kind.NOTIFICATION: "notification.answered",
+    telemetry.Kind.JOB: "job.finished",
+    telemetry.Kind.GATEWAY: "gateway.called",
+    telemetry.Kind.SALEOR: "saleor.called",
 }
 _NAME_KEYS = {telemetry.Kind.GATEWAY: "endpoint", telemetry.Kind.SALEOR: "endpoint"}  # other kinds' names are bound
 

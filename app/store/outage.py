@@ -47,13 +47,13 @@ class Outage:
                 self._returns = 0
             self._since, self._failures, self._pause = now, 1, _FIRST_PAUSE
             self._next_line_at = now + self._pause
-            log.error("database went away", error=str(error))
+            log.error("database.lost", error=str(error))
         else:
             self._failures += 1
             if now >= self._next_line_at:
                 self._pause = min(2 * self._pause, _LONGEST_PAUSE)
                 self._next_line_at = now + self._pause
-                log.error("database still away", error=str(error), **self._facts(now))
+                log.error("database.not_recovered", error=str(error), **self._facts(now))
         self._last_failure_at = now
         error.is_logged = True
 
@@ -68,7 +68,7 @@ class Outage:
         now = self._clock()
         if self._returns >= _BELIEVED_RETURNS and now - self._last_failure_at < _FIRST_PAUSE:
             return
-        log.warning("database is back", **self._facts(now))
+        log.warning("database.recovered", **self._facts(now))
         self._since, self._ended_at = None, now
         self._returns += 1
 

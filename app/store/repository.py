@@ -147,7 +147,7 @@ class PaymentRepository:
             await self._find_recorded(new.payment, error)
             return None
         except CommitUnknownError:
-            log.warning("nobody knows whether an intent is committed: it is tried again, and read if it is there")
+            log.warning("intent.not_confirmed", detail="it is tried again, and read if it is there")
         try:
             return _raise_or_return(await self._commit(insert, insertion))
         except IntegrityError as error:

@@ -35,7 +35,7 @@ async def confirm_answer(services: Services, saleor: SaleorClient, awaited: Awai
     found = await services.payments.record(ByEvent(awaited.event_id), read)
     if found.reference is not None:
         payment = awaited.payment.order_id
-        log.warning("Saleor has not read an answer", payment=payment, reference=found.reference)
+        log.warning("answer.not_read", payment=payment, reference=found.reference)
     if found.granted is not None:
         await _repeat_request(services, saleor, awaited, found.granted)
 

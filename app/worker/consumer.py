@@ -188,7 +188,7 @@ class Consumer:
                 services.database.failed_jobs.clear(name, job.row_id)
             except Exception:
                 step.outcome = "failed"
-                log.exception("job failed")
+                log.exception("job.failed")
                 await self._postpone(services, job)
 
     async def _postpone(self, services: Services, job: Claim) -> None:
@@ -203,7 +203,7 @@ class Consumer:
             async with services.database.transaction() as session:
                 await postpone_claim(session, self.queue, job, services.now() + pause)
         except Exception:  # whatever it is, it must not end the worker
-            log.exception("failed job not postponed")
+            log.exception("job.not_postponed")
 
     def _track_response(self, tenant: Tenant, *, responded: bool) -> None:
         if not responded:

@@ -62,11 +62,11 @@ async def deliver(
 def _log_outcome(payment: Payment, event: SaleorEvent, outcome: ReportOutcome | SaleorError) -> None:
     match outcome:
         case ReportOutcome():
-            log.info("event told", saleor_event=event.id, event_type=event.type, payment=payment.order_id)
+            log.info("event.reported", saleor_event=event.id, event_type=event.type, payment=payment.order_id)
         case SaleorRefusedError():
-            log.error("event refused by Saleor", event_type=event.type, payment=payment.order_id, code=outcome.code)
+            log.error("event.refused", event_type=event.type, payment=payment.order_id, code=outcome.code)
         case _:
-            log.warning("event not delivered yet", event_type=event.type, payment=payment.order_id, error=str(outcome))
+            log.warning("event.not_reported", event_type=event.type, payment=payment.order_id, error=str(outcome))
 
 
 async def _report_event(
@@ -143,5 +143,6 @@ async def _was_already_reported(
     found = FoundInHistory(event_id, unknown[-1], services.now())
     is_known = await services.payments.record(ByEvent(event_id), found)
     if is_known:
-        log.warning("Saleor was told before the backup was put back", payment=payment.order_id, kind=event.type)
+        detail = "Saleor has it from before the backup was restored"
+        log.warning("event.found_in_history", payment=payment.order_id, kind=event.type, detail=detail)
     return is_known

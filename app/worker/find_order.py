@@ -29,7 +29,7 @@ async def find_order(services: Services, saleor: SaleorClient, payment_id: int) 
     try:
         source = await fetch_source(saleor, installation, payment.transaction_id)
     except SaleorError as error:
-        log.info("order not found out yet", payment=payment.order_id, error=str(error))
+        log.info("order.not_read", payment=payment.order_id, error=str(error))
         if isinstance(error, SaleorUnreachableError):
             await services.payments.record(which, OrderNotStated(stated_pause(error), services.now()))
             return False

@@ -37,7 +37,7 @@ class Heartbeat:
             accounts = 0 if gap is None else await compare_gap(session, gap, now)
         self._last_beat_at = now
         if gap is not None:
-            log.warning("nobody received notifications; books are compared", after=gap, count=accounts)
+            log.warning("notifications.not_received", after=gap, count=accounts, detail="the records are compared")
 
     async def end(self, services: Services) -> None:
         """End the heartbeat: the process is no longer running."""
@@ -45,7 +45,7 @@ class Heartbeat:
             async with services.database.transaction() as session:
                 await remove_process(session, self.process, services.now())
         except Exception:  # the process ends all the same; its row is deleted later
-            log.exception("process not signed off")
+            log.exception("heartbeat.not_removed")
 
     @asynccontextmanager
     async def beating(self, services: Services) -> AsyncIterator[None]:
@@ -64,6 +64,6 @@ class Heartbeat:
             try:
                 await self.beat(services)
             except Exception:  # the database may be unavailable for a moment
-                log.exception("process not signed")
+                log.exception("heartbeat.not_written")
             with suppress(TimeoutError):
                 await asyncio.wait_for(ending.wait(), HEARTBEAT_INTERVAL.total_seconds())

@@ -171,7 +171,9 @@ class Worker:
                 jobs = await reset_far_future_jobs(session, consumer.queue, services.now(), lease)
             if jobs:
                 queue = consumer.queue.name
-                log.warning("jobs were put off by a clock that was ahead: they are due now", queue=queue, jobs=jobs)
+                log.warning(
+                    "jobs.rescheduled", queue=queue, jobs=jobs, detail="a clock that was ahead had put them off"
+                )
 
     async def _tick(self, services: Services) -> None:
         """Periodically wake the consumers whose queues have due jobs: the passing of time alone wakes none."""
@@ -190,7 +192,7 @@ class Worker:
                 if self._heartbeat is not None:
                     await self._heartbeat.beat(services)
             except Exception:  # the database may be unavailable for a moment: the worker carries on
-                log.exception("worker round failed")
+                log.exception("worker_round.failed")
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), _TICK_SECONDS)
 
@@ -212,16 +214,14 @@ class Worker:
                     return
                 consumer.begin(services, claims)
             except Exception:  # as above; the next tick finds the due jobs
-                log.exception("worker round failed")
+                log.exception("worker_round.failed")
 
     async def _finish_jobs(self, services: Services) -> None:
         timeout = services.schedule.budget + _MARGIN
         deadline = Deadline(timeout.total_seconds())
         unfinished = sum([await consumer.finish(deadline.left) for consumer in self._consumers])
         if unfinished:
-            log.warning(
-                "worker stops before its jobs are finished", jobs=unfinished, waited_seconds=timeout.total_seconds()
-            )
+            log.warning("jobs.not_finished", jobs=unfinished, waited_seconds=timeout.total_seconds())
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,10 +23,10 @@ async def check_presence(services: Services, saleor: SaleorClient, installation_
             await saleor.who_am_i(installation.saleor_api_url, installation.token)
             authorised = True
         except SaleorNotAuthorisedError:
-            log.warning("saleor does not take the app's token", saleor=installation.saleor_api_url)
+            log.warning("token.refused", saleor=installation.saleor_api_url)
             authorised = False
         except SaleorError as error:
-            log.info("saleor did not say", saleor=installation.saleor_api_url, error=str(error))
+            log.info("token.not_checked", saleor=installation.saleor_api_url, error=str(error))
     async with services.database.transaction() as session:
         used = installation.token_sealed
         await record_token_check(session, installation_id, services.now(), token_sealed=used, authorised=authorised)

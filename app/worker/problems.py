@@ -45,7 +45,7 @@ async def compare_problems(services: Services, saleor: SaleorClient, installatio
         except SaleorError as error:
             is_away = isinstance(error, SaleorUnreachableError)
             pause = max(stated_pause(error), _PAUSE_UNREACHABLE) if is_away else _PAUSE_REFUSED
-            log.info("problems not told to Saleor", saleor=installation.saleor_api_url, error=str(error))
+            log.info("problems.not_reported", saleor=installation.saleor_api_url, error=str(error))
     async with services.database.transaction() as session:
         await schedule_problem_comparison(session, installation_id, None if pause is None else services.now() + pause)
 

@@ -104,7 +104,7 @@ async def test_a_caller_who_goes_away_in_the_middle_of_a_body_is_one_line(caplog
                 async with asyncio.timeout(20):
                     while len(logs) <= number:  # noqa: ASYNC110 - the server tells nobody
                         await asyncio.sleep(0.01)
-    assert [(log["event"], log["log_level"]) for log in logs] == [("client disconnected", "info")] * 3
+    assert [(log["event"], log["log_level"]) for log in logs] == [("client.disconnected", "info")] * 3
     assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 

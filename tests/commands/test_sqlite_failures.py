@@ -113,7 +113,7 @@ class Failure:
     sentence: str
     status: int = 1
     start: str = "nothing was changed"
-    line: str = "database went away"
+    line: str = "database.lost"
     requests: int = 3
 
 
@@ -132,7 +132,7 @@ FAILURES = [
         # Before anything else a command looks at the revision, for which it takes the lock.
         status=2,
         start="APP_DATABASE_URL",
-        line="the database does not answer",
+        line="database.not_reached",
         requests=1,  # each waits for five seconds
     ),
 ]
@@ -174,7 +174,7 @@ async def test_the_web_says_503_and_logs_a_line_with_the_name_of_the_failure(
             answers = [await http.post(webhook, content=notification) for _ in range(failure.requests)]
         assert {(answer.status_code, answer.headers["Retry-After"]) for answer in answers} == {(503, "10")}
         # The process's heartbeat may meet the failure too, in the background.
-        told = [log for log in logs if log["log_level"] != "info" and log["event"] != "process not signed"]
+        told = [log for log in logs if log["log_level"] != "info" and log["event"] != "heartbeat.not_written"]
         error = f"the database did not complete the request ({failure.name})"
         assert told == [{"event": failure.line, "error": error, "log_level": "error"}]
         assert (await http.post(webhook, content=notification)).status_code == 200

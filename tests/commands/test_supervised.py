@@ -57,4 +57,6 @@ def test_one_that_has_gone_stops_nobody(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "gone"))
     with capture_logs() as logged:
         tell_ready()
-    assert logged == [{"event": "supervisor_not_told", "error": "No such file or directory", "log_level": "warning"}]
+    assert logged == [
+        {"event": "supervisor.not_notified", "error": "No such file or directory", "log_level": "warning"}
+    ]

@@ -52,7 +52,7 @@ def test_three_minutes_are_a_few_lines_however_many_need_it() -> None:
         outage.record_success()
         outage.record_success()
     told = [log["event"] for log in logs]
-    assert told == ["database went away", *["database still away"] * 4, "database is back"]
+    assert told == ["database.lost", *["database.not_recovered"] * 4, "database.recovered"]
     assert (logs[-1]["seconds"], logs[-1]["failures"]) == (180.0, 1800)
 
 
@@ -63,7 +63,7 @@ def test_each_time_it_goes_is_told() -> None:
         for _ in range(2):
             outage.record_failure(failure("57P01"))
             outage.record_success()
-    assert [log["event"] for log in logs] == ["database went away", "database is back"] * 2
+    assert [log["event"] for log in logs] == ["database.lost", "database.recovered"] * 2
 
 
 @pytest.mark.fault("disk-full")
@@ -81,8 +81,8 @@ def test_one_that_can_be_read_and_not_written_is_a_few_lines() -> None:
         seconds.now += 10
         outage.record_success()
     told = [log["event"] for log in logs]
-    came_and_went = ["database went away", "database is back"] * 3
-    assert told == [*came_and_went, "database went away", *["database still away"] * 4, "database is back"]
+    came_and_went = ["database.lost", "database.recovered"] * 3
+    assert told == [*came_and_went, "database.lost", *["database.not_recovered"] * 4, "database.recovered"]
     assert logs[-1]["failures"] == 1797
 
 
@@ -129,7 +129,7 @@ async def test_transactions_tell_it(tmp_path: Path, url: str) -> None:
                     await session.exec(select(Installation))
             assert caught.value.is_logged
     await database.close()
-    assert [log["event"] for log in logs] == ["database went away"]
+    assert [log["event"] for log in logs] == ["database.lost"]
 
 
 @pytest.mark.fault("database-away")
@@ -142,7 +142,7 @@ def test_a_server_that_reads_and_cannot_write_is_a_few_lines(sqlstate: str) -> N
             error = failure(sqlstate)
             outage.record_failure(error)
             assert error.is_logged
-    assert [log["event"] for log in logs] == ["database went away"]
+    assert [log["event"] for log in logs] == ["database.lost"]
 
 
 async def test_a_transaction_tells_that_it_is_back(database: Database) -> None:
@@ -151,4 +151,4 @@ async def test_a_transaction_tells_that_it_is_back(database: Database) -> None:
     with capture_logs() as logs:
         async with database.transaction():
             pass
-    assert [log["event"] for log in logs] == ["database is back"]
+    assert [log["event"] for log in logs] == ["database.recovered"]

@@ -11,6 +11,7 @@ from tests.docs import reference
 OBSERVABILITY = DOCS / "observability.md"
 # These belong to a developer's machine and are told in their own page.
 ELSEWHERE = {"demo", "sandbox"}
+_EVENT_NAME = re.compile(r"[a-z_]+\.[a-z_]+")
 
 
 def first_cells(text: str) -> list[str]:
@@ -55,8 +56,9 @@ def test_the_log_lines_are_there_with_their_levels_and_names() -> None:
     assert told <= {event for event, _ in lines}
     named = {name for row in rows(section(OBSERVABILITY, "## Log lines")) for name in backticked(row[0])}
     assert set().union(*lines.values()) <= named
-    assert lines["channel mapped", "info"] == {"account", "channel", "staff"}
-    assert ("job failed", "error") in lines
+    assert lines["channel.mapped", "info"] == {"account", "channel", "staff"}
+    assert ("job.failed", "error") in lines
+    assert [event for event, _ in lines if not _EVENT_NAME.fullmatch(event)] == []
 
 
 def test_every_code_is_there() -> None:

@@ -23,7 +23,7 @@ async def test_after_a_short_storm_the_books_agree_and_nothing_is_pending(databa
 
 
 def test_whoever_reads_how_a_storm_ended_sees_what_the_log_says_of_a_fault() -> None:
-    told = ["job failed\n", "Traceback (most recent call last):\n", "  File ...\n", "    wait()\n", "KeyError: 7\n"]
+    told = ["job.failed\n", "Traceback (most recent call last):\n", "  File ...\n", "    wait()\n", "KeyError: 7\n"]
     assert list(tracebacks_in(["all is well\n", *told, "all is well\n"])) == ["".join(told)]
     assert list(tracebacks_in(told[1:4])) == ["".join(told[1:4])]
 

@@ -60,7 +60,7 @@ async def test_it_waits_to_be_started_again_and_then_says_503_until_the_database
             for _ in range(50):
                 assert await answers(http) == dict.fromkeys(ASKED, 503)
             told = app.log.read_text().splitlines()[before:]
-            assert "database went away" in told[0]
+            assert "database.lost" in told[0]
             # For 200 requests and the rounds of the worker: one when it goes, and more at growing pauses.
             assert len(told) <= 5, told
             assert (await http.get("/pay/c0ffee")).headers["retry-after"] == "10"

@@ -45,17 +45,19 @@ async def test_a_refund_has_one_id_from_saleors_request_to_the_report_of_its_out
 
     async def story() -> list[dict[str, Any]] | None:
         of_it = [line for line in lines(shop) if line.get("trace_id") == refund.trace_id]
-        done = {line["event"] for line in of_it} >= {"notification processed", "event told"}
+        done = {line["event"] for line in of_it} >= {"notification.processed", "event.reported"}
         return of_it if done else None
 
     story_of_it = await eventually(story)
     said = [line["event"] for line in story_of_it]
-    assert {"gateway asked", "webhook answered", "notification processed", "event told", "Saleor asked"} <= set(said)
-    (webhook,) = [line for line in story_of_it if line["event"] == "webhook answered"]
+    assert {"gateway.called", "webhook.answered", "notification.processed", "event.reported", "saleor.called"} <= set(
+        said
+    )
+    (webhook,) = [line for line in story_of_it if line["event"] == "webhook.answered"]
     assert (webhook["webhook"], webhook["outcome"]) == ("transaction_refund_requested", "answered")
     assert webhook["saleor"] == shop.saleor.api_url
-    asked = [line for line in story_of_it if line["event"] == "gateway asked"]
+    asked = [line for line in story_of_it if line["event"] == "gateway.called"]
     assert ("POST /refund", "2xx") in {(line["endpoint"], line["outcome"]) for line in asked}
     assert refund.trace_id != payment.create.trace_id, "another request, another trace"
     paid = [line["event"] for line in lines(shop) if line.get("trace_id") == payment.create.trace_id]
-    assert {"webhook answered", "gateway asked", "notification processed", "event told"} <= set(paid)
+    assert {"webhook.answered", "gateway.called", "notification.processed", "event.reported"} <= set(paid)

@@ -70,13 +70,13 @@ async def test_an_error_is_told_with_its_lines_and_trace_and_nothing_that_it_say
             try:
                 break_down(SHOPPER, SECRET)
             except LookupError:
-                log.exception("job failed", queue="events", row=7, note=SHOPPER, api_key=SECRET)
+                log.exception("job.failed", queue="events", row=7, note=SHOPPER, api_key=SECRET)
         logging.getLogger("uvicorn.error").error("it broke for %s", SHOPPER)
         await asyncio.to_thread(reporting.__exit__, None, None, None)
         log.error("nobody hears that any more")
 
     broken, other = sentry.errors
-    assert broken["logentry"]["formatted"] == "job failed"
+    assert broken["logentry"]["formatted"] == "job.failed"
     assert broken["tags"] == {"trace_id": TRACE, "logger": "app.worker.consumer", "queue": "events"}
     (exception,) = broken["exception"]["values"]
     assert (exception["type"], exception["value"]) == ("LookupError", "")

@@ -100,12 +100,12 @@ async def test_a_database_that_does_not_answer_is_a_line_and_not_one_for_each_re
         away.setattr(shop.services.database, "transaction", gone)
         for _ in range(5):
             assert (await watched.http.get(f"{watched.url}/readyz")).status_code == 503
-    assert [log["event"] for log in logs] == ["not ready"]
+    assert [log["event"] for log in logs] == ["readiness.lost"]
     assert (await watched.http.get(f"{watched.url}/readyz")).status_code == 200
     with monkeypatch.context() as away, capture_logs() as logs:
         away.setattr(shop.services.database, "transaction", gone)
         await watched.http.get(f"{watched.url}/readyz")
-    assert [log["event"] for log in logs] == ["not ready"], "it has gone away anew"
+    assert [log["event"] for log in logs] == ["readiness.lost"], "it has gone away anew"
 
 
 @pytest.mark.fault("database-away")
@@ -128,7 +128,7 @@ async def test_a_database_that_only_reads_is_none_and_the_metrics_and_a_line_say
             for _ in range(3):
                 answer = await http.get("/readyz")
                 assert (answer.status_code, answer.json()["why"]) == (503, "the database accepts no changes")
-            assert [log["event"] for log in logs] == ["database went away"]
+            assert [log["event"] for log in logs] == ["database.lost"]
             assert "saleor_gateway_database_up 0.0" in (await http.get("/metrics")).text
             administrator.execute(sql.SQL("ALTER DATABASE {} RESET default_transaction_read_only").format(name))
         assert (await http.get("/readyz")).status_code == 200, "it has connected anew"

@@ -84,7 +84,7 @@ async def test_the_shopper_gets_the_page_even_when_asking_the_gateway_fails(
         answer = await visitor.get(HERE)
 
     assert heading(answer) == "Checking whether you paid"
-    assert [(entry["event"], entry["error"]) for entry in logs] == [("return not followed up", "ConnectionError")]
+    assert [(entry["event"], entry["error"]) for entry in logs] == [("shopper_return.not_recorded", "ConnectionError")]
     assert "away" not in answer.text + str(logs)
 
 
@@ -358,7 +358,7 @@ async def test_page_leads_on_though_saleor_cannot_be_asked(payments: Payments, v
     with capture_logs() as logs:
         answer = await visitor.get(PAGE)
     assert CHECKOUT in answer.text
-    assert [entry["event"] for entry in logs] == ["open page not checked"]
+    assert [entry["event"] for entry in logs] == ["page.not_checked"]
     assert "1234" not in str(logs)
 
 

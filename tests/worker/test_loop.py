@@ -115,7 +115,7 @@ async def test_a_job_that_cannot_even_be_postponed_ends_no_worker(shop: Shop, mo
         patched.setattr("app.worker.loop.deliver", broken)
         patched.setattr("app.worker.consumer.postpone_claim", broken)
         await shop.pass_time(seconds=30)
-    assert [line["event"] for line in logged][-2:] == ["job failed", "failed job not postponed"]
+    assert [line["event"] for line in logged][-2:] == ["job.failed", "job.not_postponed"]
     await shop.pass_time(seconds=61)
     assert shop.saleor.reported_types == ["INFO"]
 

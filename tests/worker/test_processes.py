@@ -128,7 +128,7 @@ class Started:
 
         await eventually(there)
 
-    async def stopping(self, number: signal.Signals = signal.SIGTERM, words: str = "stopping") -> None:
+    async def stopping(self, number: signal.Signals = signal.SIGTERM, words: str = "process.stop_requested") -> None:
         """Send a signal and see that it is heard, and that the process is still there."""
         self.process.send_signal(number)
         await self.logged(words)
@@ -250,7 +250,7 @@ async def test_two_workers_at_once_do_each_job_once(
     async with one as first, two as second:
         await eventually(all_told)
         for worker in (first, second):
-            await worker.logged("working")
+            await worker.logged("worker.started")
             worker.process.terminate()
         assert (await first.ended(), await second.ended()) == (0, 0)
     assert saleor.reports == {f"event-{number}": 1 for number in range(60)}

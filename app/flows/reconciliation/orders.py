@@ -239,7 +239,7 @@ async def _escalate_to_staff(services: Services, payment: PaymentAggregate, diff
     issue = issue_of(difference, payment.payment.flow)
     found = DifferenceFound(_cause(payment, difference), issue, is_untold, services.now())
     await services.payments.record(ById(row_id_of(payment.payment)), found)
-    log.warning("books differ", payment=payment.payment.order_id, kind=difference.kind.value)
+    log.warning("comparison.difference_found", payment=payment.payment.order_id, kind=difference.kind.value)
     return DiscrepancyState.TO_PEOPLE
 
 

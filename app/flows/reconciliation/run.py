@@ -84,7 +84,7 @@ async def reconcile(services: Services, run_id: int, progress: Progress | None =
     except GatewayError as error:
         await _schedule_retry(services, run, account, _retry_error(error))
     except Exception as error:
-        log.exception("comparison with the gateway failed", run=run_id, error=type(error).__name__)
+        log.exception("comparison.failed", run=run_id, error=type(error).__name__)
         await _schedule_retry(services, run, account, _RetryLaterError(Issue(IssueCode.COMPARISON_FAILED)))
 
 
@@ -241,7 +241,7 @@ async def _renewing_claim(services: Services, run: ReconciliationRun) -> AsyncIt
 
 
 def _retry_error(error: GatewayError) -> _RetryLaterError:
-    log.warning("comparison with the gateway interrupted", error=str(error))
+    log.warning("comparison.interrupted", error=str(error))
     pause = error.pause if isinstance(error, RateLimitedError) else None
     issue = Issue(IssueCode.RECORDS_NOT_PROVIDED, said=error.message)
     return _RetryLaterError(issue, None if pause is None else timedelta(seconds=pause))

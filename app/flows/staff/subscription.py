@@ -69,7 +69,7 @@ async def _cancel_at_gateway(services: Services, aggregate: PaymentAggregate, re
     except KeysNotOpenedError:
         raise RefusalError(RefusalCode.NOT_POSSIBLE, LazyMessage(KEYS_NOT_OPENED)) from None
     except GatewayError as error:
-        log.warning("subscription not cancelled", payment=aggregate.payment.order_id, error=str(error))
+        log.warning("subscription.not_cancelled", payment=aggregate.payment.order_id, error=str(error))
         await look_up_now(services, aggregate.payment.order_id)
         now = await services.payments.find(ById(row_id_of(aggregate.payment)))
         if now is not None and not has_running_subscription(now.payment):

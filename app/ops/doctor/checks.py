@@ -136,7 +136,7 @@ async def _run(check: Check, within: float) -> Sequence[Finding]:
         what = LazyMessage("Unknown: the database did not answer in time.")
         return [error(check.subject, what, LazyMessage("Try again in a minute."), about=check.about)]
     except Exception as exc:
-        log.exception("check failed", what=check.subject.value)
+        log.exception("check.failed", what=check.subject.value)
         what = LazyMessage("Unknown: the check itself failed.")
         remedy = LazyMessage("Report this, with what the log says.")
         return [error(check.subject, what, remedy, about=check.about, detail=type(exc).__name__, by=FixedBy.OPERATOR)]

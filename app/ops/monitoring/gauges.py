@@ -142,7 +142,7 @@ class Gauges:
                 return await begin_in_background(self._read_database())
         except Exception as error:  # noqa: BLE001 - any error must show in the gauges, and leave other metrics readable
             if not getattr(error, "is_logged", False):
-                log.warning("gauges not read", error=type(error).__name__)
+                log.warning("gauges.not_read", error=type(error).__name__)
             return None
 
     async def _read_database(self) -> Backlog:

@@ -59,7 +59,7 @@ class Readiness:
                 revision = (await query).scalar()
         except Exception as error:  # noqa: BLE001 - on any error the orchestrator must get "not ready"
             if not self._is_away and not getattr(error, "is_logged", False):
-                log.warning("not ready", error=type(error).__name__)
+                log.warning("readiness.lost", error=type(error).__name__)
             self._is_away = True
             return "the database accepts no changes" if is_read_only(error) else "the database does not answer"
         self._is_away = False
@@ -79,7 +79,7 @@ class Readiness:
                     self._closed_channels = await count_closed_channels(session, self._now())
             except Exception as error:  # noqa: BLE001 - on any error the last count stays: the process is ready
                 if not getattr(error, "is_logged", False):
-                    log.warning("turned away shoppers not counted", error=type(error).__name__)
+                    log.warning("turned_away.not_counted", error=type(error).__name__)
         if not self._closed_channels:
             return None
         return f"shoppers are turned away and none gets through, channels: {self._closed_channels}"

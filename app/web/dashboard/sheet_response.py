@@ -28,7 +28,7 @@ async def sheet_response(
     try:
         first = await anext(pieces, b"")
     except SheetError as error:
-        log.warning("file not written", error=str(error))
+        log.warning("file.not_written", error=str(error))
         raise http_error(503, "NO_SPACE", style.language, NO_SPACE) from error
     return StreamingResponse(_for_spreadsheets(first, pieces, form), media_type=form.media_type)
 

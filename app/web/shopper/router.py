@@ -164,7 +164,7 @@ class _ShopperPages:
         try:
             closed = await self.close_if_not_owed(order_id)
         except Exception as exc:  # noqa: BLE001 - whatever fails here, the shopper can pay
-            _log.error("open page not checked", payment=order_id, error=type(exc).__name__)
+            _log.error("page.not_checked", payment=order_id, error=type(exc).__name__)
             return view
         return await self.find(order_id) if closed else view
 
@@ -175,7 +175,7 @@ class _ShopperPages:
             await self.on_return(order_id)
         except Exception as exc:  # noqa: BLE001 - whatever fails here, the shopper gets the page
             # Only its type: the message of an error deeper down may contain what no log should.
-            _log.error("return not followed up", payment=order_id, error=type(exc).__name__)
+            _log.error("shopper_return.not_recorded", payment=order_id, error=type(exc).__name__)
             return view
         return await self.find(order_id)
 

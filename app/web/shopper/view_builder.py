@@ -44,7 +44,7 @@ def _return_url(services: Services, aggregate: PaymentAggregate) -> str | None:
     try:
         return services.personal.open_return_url(aggregate.payment)
     except VaultError:  # the shopper still sees the payment's state
-        log.warning("return address does not open", payment=aggregate.payment.order_id)
+        log.warning("return_address.not_opened", payment=aggregate.payment.order_id)
         return None
 
 

@@ -70,11 +70,11 @@ class Step:
 class TelemetryEvent(StrEnum):
     """The events that are counted or measured besides steps. The labels of each are listed where its metric is."""
 
-    SIGNATURE_REFUSED = "signature refused"
-    OPERATION_ENDED = "operation ended"
-    EVENT_REPORTED = "event told"
-    SHOPPER_TURNED_AWAY = "shopper turned away"
-    NOTIFICATION_PROCESSED = "notification processed"
+    SIGNATURE_REFUSED = "signature.refused"
+    OPERATION_ENDED = "operation.ended"
+    EVENT_REPORTED = "event.reported"
+    SHOPPER_TURNED_AWAY = "shopper.turned_away"
+    NOTIFICATION_PROCESSED = "notification.processed"
 
 
 class Listener(Protocol):

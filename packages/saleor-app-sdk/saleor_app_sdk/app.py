@@ -187,7 +187,7 @@ class SaleorApp:
         if self._allowed.is_empty:
             who = "no Saleor" if self._allowed.allows_nobody else "only a Saleor on this machine"
             logger.warning(
-                "saleor_allow_list_empty", detail=f"{who} can install the app; list the Saleor API addresses it serves"
+                "allow_list.left_empty", detail=f"{who} can install the app; list the Saleor API addresses it serves"
             )
         router = APIRouter(lifespan=self._lifespan)
         for path in ("/api/manifest", "/api/manifest/"):  # as some paste it
@@ -224,11 +224,11 @@ class SaleorApp:
             # A body that is too long is refused like any other invalid body.
             await self._registrar.register(request.headers, body or b"")
         except RegistrationRefusedError as refusal:
-            logger.warning("saleor_registration_refused", code=refusal.code)
+            logger.warning("registration.refused", code=refusal.code)
             error = {"code": refusal.code, "message": refusal.message}
             return JSONResponse({"success": False, "error": error}, refusal.status)
         except Exception:  # Saleor shows staff the message of a JSON error, and nothing of any other response
-            logger.exception("saleor_registration_failed")
+            logger.exception("registration.failed")
             error = {"code": "APP_ERROR", "message": "The app could not save the installation. Try again later."}
             return JSONResponse({"success": False, "error": error}, 500)
         return JSONResponse({"success": True})

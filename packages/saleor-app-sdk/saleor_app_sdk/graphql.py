@@ -270,7 +270,7 @@ def _batch_trace(items: Sequence[_BatchItem]) -> Iterator[None]:
     traces = {item.trace_id for item in items}
     with telemetry.tracing(traces.pop() if len(traces) == 1 else None):
         if len(traces) > 1:
-            logger.info("saleor_asked_together", linked_traces=sorted(filter(None, traces)))
+            logger.info("requests.combined", linked_traces=sorted(filter(None, traces)))
         yield
 
 

@@ -53,7 +53,7 @@ class Keyring:
             verify(signature, body, await self.key(installation, read_key_id(signature)))
         except BadSignatureError as exc:
             telemetry.emit(telemetry.TelemetryEvent.SIGNATURE_REFUSED, sender="saleor")
-            logger.warning("saleor_bad_signature", saleor=installation.saleor_api_url, error=str(exc))
+            logger.warning("signature.refused", saleor=installation.saleor_api_url, error=str(exc))
             raise bad_signature_error() from exc
 
     async def key(self, installation: Installation, kid: str) -> RSAKey:
@@ -85,10 +85,10 @@ class Keyring:
         try:
             published = await fetch_key_set(self._http, saleor_api_url, timeout=FETCH_TIMEOUT)
         except KeysUnusableError as exc:
-            logger.warning("saleor_keys_unusable", saleor=saleor_api_url, error=str(exc))
+            logger.warning("keys.refused", saleor=saleor_api_url, error=str(exc))
             return None
         now = self._now()
         jwks = keep_replaced(installation.jwks, published, now)
         await self._store.save_jwks(saleor_api_url, jwks, now)
-        logger.info("saleor_keys_fetched", saleor=saleor_api_url)
+        logger.info("keys.fetched", saleor=saleor_api_url)
         return find_key(jwks, kid, now)

@@ -69,7 +69,7 @@ async def migrate(client: SaleorClient, installation: Installation, manifest_for
         else:
             migration.done.append(difference)
             logger.info(
-                "saleor_webhook_migrated",
+                "webhook.migrated",
                 saleor=installation.saleor_api_url,
                 part=difference.part.value,
                 name=difference.name,

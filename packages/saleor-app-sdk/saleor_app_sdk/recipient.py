@@ -62,7 +62,7 @@ class RecipientCheck:
         try:
             token = await self._find_token(installation, recipient)
         except SaleorError as exc:
-            logger.warning("saleor_pending_token_not_proven", saleor=address, error=type(exc).__name__)
+            logger.warning("pending_token.not_verified", saleor=address, error=type(exc).__name__)
             raise NotUsableError(
                 403, "NOT_PROVEN", "The app's installation could not be confirmed. Try again, or install the app again."
             ) from exc
@@ -79,7 +79,7 @@ class RecipientCheck:
             token=token,
             jwks=installation.jwks,
         )
-        logger.info("saleor_installation_proven", saleor=address, app_id=recipient.id)
+        logger.info("installation.verified", saleor=address, app_id=recipient.id)
         proven = await self._store.find(address)
         if proven is None:
             raise NotUsableError(403, "NOT_PROVEN", "The app's installation has just been removed.")

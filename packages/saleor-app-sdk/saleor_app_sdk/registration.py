@@ -88,7 +88,7 @@ class Registrar:
                 429, "TOO_MANY_REQUESTS", "The app is being installed there too many times at once. Try again."
             ) from exc
         await self._store.save(**registration, jwks=await self._keys(saleor_api_url), app_id=identity.id)
-        logger.info("saleor_installed", saleor=saleor_api_url, app_id=identity.id)
+        logger.info("app.installed", saleor=saleor_api_url, app_id=identity.id)
 
     async def _save_pending(self, registration: Mapping[str, Any]) -> None:
         if not await self._store.save_pending(**registration):
@@ -97,7 +97,7 @@ class Registrar:
                 "TOO_MANY_UNPROVEN",
                 "The app waits for too many stores to activate it. Install the app so that it is activated at once.",
             )
-        logger.info("saleor_installed_not_active_yet", saleor=registration["saleor_api_url"])
+        logger.info("app.not_activated", saleor=registration["saleor_api_url"])
 
     def _allowed_address(self, saleor_api_url: str | None) -> str:
         if not saleor_api_url:
@@ -112,7 +112,7 @@ class Registrar:
                 "lower case and which ends in /graphql/: correct the PUBLIC_URL of Saleor.",
             )
         if not self._allowed.allows(saleor_api_url):
-            logger.warning("saleor_not_allowed", saleor=saleor_api_url[:200])
+            logger.warning("installation.refused", saleor=saleor_api_url[:200])
             raise RegistrationRefusedError(
                 403,
                 "SALEOR_NOT_ALLOWED",

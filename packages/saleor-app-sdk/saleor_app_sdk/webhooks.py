@@ -161,7 +161,7 @@ class WebhookReceiver:
         most = webhook.max_bytes // (1024 * 1024)
         message = f"There is too much in this order: Saleor's request about it is longer than {most} MiB."
         refusal = NotUsableError(400, "TOO_LONG", message)
-        logger.warning("saleor_webhook_refused", code=refusal.code, error=refusal.message)
+        logger.warning("webhook.refused", code=refusal.code, error=refusal.message)
         await self._tell_refusal(webhook, context.installation, refusal)
         if not has_failure_response(event):
             return _build_refusal(webhook, refusal)
@@ -176,7 +176,7 @@ class WebhookReceiver:
             async with asyncio.timeout(self._grace_seconds):
                 await webhook.on_refusal(installation, refusal)
         except Exception as error:  # noqa: BLE001 - Saleor's answer does not depend on it
-            _log(error, "saleor_webhook_refusal_not_told", webhook)
+            _log(error, "webhook.refusal_not_sent", webhook)
 
     async def _verify(self, headers: Mapping[str, str], body: bytes | None, deadline: Deadline) -> Installation:
         saleor_api_url = headers.get("saleor-api-url", "")
@@ -191,7 +191,7 @@ class WebhookReceiver:
             async with asyncio.timeout(deadline.left):
                 installation = await self._store.find(saleor_api_url)
                 if installation is None:
-                    logger.warning("saleor_not_installed", saleor=saleor_api_url)
+                    logger.warning("installation.not_found", saleor=saleor_api_url)
                     raise bad_signature_error()
                 await self._keyring.verify(installation, signature, body)
         except TimeoutError as exc:
@@ -249,7 +249,7 @@ class WebhookReceiver:
         try:
             return Reply(200, _render(webhook, await self._call_handler(webhook, event, context), context))
         except Exception as error:  # noqa: BLE001 - an error of ours must not become a 5xx that Saleor repeats
-            _log(error, "saleor_webhook_failed", webhook)
+            _log(error, "webhook.failed", webhook)
             outcome = "late" if isinstance(error, TooLateError) else "failed"
             return Reply(200, await self._call_error_handler(webhook, event, context, error), outcome)
 
@@ -275,7 +275,7 @@ class WebhookReceiver:
                     return _render(webhook, await webhook.on_error(event, context, error), context)
             except Exception as second:  # noqa: BLE001 - as above
                 if second is not error:
-                    _log(second, "saleor_webhook_failed_twice", webhook)
+                    _log(second, "webhook.failed_twice", webhook)
                     is_uncertain = True
         if not has_failure_response(event):
             raise NotUsableError(_app_error_status(webhook.event), "APP_ERROR", APP_ERROR_MESSAGE) from None
@@ -289,15 +289,15 @@ async def _result_or_refusal(webhook: WebhookDefinition, checking: Awaitable[T])
     try:
         return await checking
     except RequestRefusedError as refusal:
-        logger.warning("saleor_webhook_refused", code=refusal.code, error=refusal.message)
+        logger.warning("webhook.refused", code=refusal.code, error=refusal.message)
         return _build_refusal(webhook, refusal)
     except TimeoutError:
-        logger.warning("saleor_webhook_not_checked_in_time")
+        logger.warning("webhook.check_timed_out")
         return _build_refusal(
             webhook, NotUsableError(_app_error_status(webhook.event), "TOO_LATE", _CHECK_TIMEOUT_MESSAGE)
         )
     except Exception:  # an error of ours must not become a 5xx, which Saleor repeats with an empty body
-        logger.exception("saleor_webhook_not_checked")
+        logger.exception("webhook.check_failed")
         return _build_refusal(webhook, NotUsableError(_app_error_status(webhook.event), "APP_ERROR", APP_ERROR_MESSAGE))
 
 
@@ -357,9 +357,9 @@ def _safe_traceback(error: BaseException) -> list[str]:
 def _log_late(handling: asyncio.Task[WebhookResponse], webhook: WebhookDefinition) -> None:
     error = None if handling.cancelled() else handling.exception()
     if error is None:
-        logger.info("saleor_webhook_handled_late", webhook=webhook.header)
+        logger.info("webhook.handled_late", webhook=webhook.header)
     elif isinstance(error, Exception):
-        _log(error, "saleor_webhook_failed_late", webhook)
+        _log(error, "webhook.failed_late", webhook)
 
 
 def _build_refusal(webhook: WebhookDefinition, refusal: RequestRefusedError) -> Reply:

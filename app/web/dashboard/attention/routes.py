@@ -70,12 +70,12 @@ class AttentionParts:
 
     async def _resend_refused(self, staff: AnyStaff) -> HTMLResponse:
         resent = await resend_refused_events(self._services, staff.installation.id)
-        log.info("refused events told again", staff=staff.id, events=resent)
+        log.info("refused_events.resent", staff=staff.id, events=resent)
         return await self._render(staff, flash=_RESENT if resent else _NOTHING_TO_RESEND)
 
     async def _resend_waiting(self, staff: AnyStaff) -> HTMLResponse:
         resent = await send_undelivered_events(self._services, staff.installation.id)
-        log.info("waiting events told now", staff=staff.id, events=resent)
+        log.info("waiting_events.resent", staff=staff.id, events=resent)
         return await self._render(staff, flash=_RESENT if resent else _NOTHING_TO_RESEND)
 
     def _acknowledge_kind(self, what: AlertKind) -> Callable[..., Awaitable[HTMLResponse]]:
@@ -86,7 +86,7 @@ class AttentionParts:
                 acknowledged = await acknowledge_turned_away(self._services, staff.installation.id)
             else:
                 acknowledged = await acknowledge_notifications(self._services, staff.installation.id, what)
-            log.info("looked at", staff=staff.id, what=what.value, count=acknowledged)
+            log.info("alerts.acknowledged", staff=staff.id, what=what.value, count=acknowledged)
             return await self._render(staff, flash=_ACKNOWLEDGED if acknowledged else _NOTHING_ACKNOWLEDGED)
 
         return acknowledge
@@ -98,7 +98,7 @@ class AttentionParts:
         except RefusalError as refusal:
             raise http_error(409, refusal.code, staff.translation, refusal.message) from refusal
         if error is not None:
-            log.warning("look-up for staff failed", payment=known_id, error=str(error))
+            log.warning("look_up.failed", payment=known_id, error=str(error))
             raise http_error(502, "GATEWAY", staff.translation, _GATEWAY_UNREACHABLE)
         return await self._render(staff, flash=_LOOKED_UP)
 
@@ -106,7 +106,7 @@ class AttentionParts:
         """Acknowledge what staff have read: the payment's problems in the section ``what``; all of them without it."""
         known_id, kind = await self._find_order_id(staff, order_id), AttentionQuery.from_params(what, "").what
         acknowledged = await acknowledge_problems(self._services, staff.installation.id, known_id, kind)
-        log.info("problem looked at", payment=known_id, staff=staff.id, problems=len(acknowledged or ()))
+        log.info("problems.acknowledged", payment=known_id, staff=staff.id, problems=len(acknowledged or ()))
         return await self._render(
             staff, flash=_ACKNOWLEDGED if acknowledged else await self._why_not_acknowledged(staff, known_id, kind)
         )
@@ -121,7 +121,7 @@ class AttentionParts:
     async def _resend_refused_of_payment(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
         known_id = await self._find_order_id(staff, order_id)
         resent = await resend_refused_events(self._services, staff.installation.id, known_id)
-        log.info("refused events told again", payment=known_id, staff=staff.id, events=resent)
+        log.info("refused_events.resent", payment=known_id, staff=staff.id, events=resent)
         return await self._render(staff, flash=_RESENT if resent else _NOTHING_TO_RESEND)
 
     async def _find_order_id(self, staff: Staff, order_id: str) -> str:

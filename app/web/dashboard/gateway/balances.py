@@ -47,7 +47,7 @@ class BalanceParts:
         )
         for result in found:
             if result.trouble is not None:
-                log.warning("balances not read", account=result.account.id, error=str(result.trouble.why))
+                log.warning("balances.not_read", account=result.account.id, error=str(result.trouble.why))
         now = self._services.now()
         ages = {result.account.id: max(now - result.as_of, timedelta()) for result in found if result.as_of is not None}
         return await self._renderer.part(

@@ -114,11 +114,11 @@ class RegisterParts:
         except GatewayError as error:
             finding = finding_of(Area.REGISTER, error, account.register_url or account.base_url)
             message = LazyMessage("The register is not available: %(why)s.", why=finding.why or "")
-            log.warning("register not begun", account=account.id, error=str(error))
+            log.warning("register.not_started", account=account.id, error=str(error))
             raise http_error(502, "GATEWAY", staff.translation, message) from error
         finally:
             self._active_downloads -= 1
-        log.info("register downloaded", account=account.id, staff=staff.id)
+        log.info("register.downloaded", account=account.id, staff=staff.id)
         lines = _stream_lines(first, pieces, query, progress, staff.translation)
         return StreamingResponse(self._count_stream(lines), media_type="application/x-ndjson")
 
@@ -213,11 +213,11 @@ async def _stream_lines(
                     break
                 yield _piece_line(piece, query.form, told=_format_progress(progress, language))
     except GatewayError as error:
-        log.warning("register broke off", error=str(error))
+        log.warning("register.interrupted", error=str(error))
         yield _line(failed=language.gettext(_BROKEN))
         return
     except SheetError as error:
-        log.warning("file not written", error=str(error))
+        log.warning("file.not_written", error=str(error))
         yield _line(failed=language.gettext(NO_SPACE))
         return
     message = LazyMessage("%(count)s lines saved.", count=progress.total)

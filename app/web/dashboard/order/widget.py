@@ -115,7 +115,7 @@ class OrderWidget:
         except RefusalError as refusal:
             field = "amount" if refusal.field == "amount" else None
             return await self._render(submission, Flash(FAILED, "error", refusal.message, field))
-        log.info("payment link given", payment=aggregate.payment.order_id, staff=staff.id)
+        log.info("payment_link.created", payment=aggregate.payment.order_id, staff=staff.id)
         return await self._render(submission, Flash(_LINK_READY))
 
     async def _close_link(self, submission: Submission) -> HTMLResponse:
@@ -129,7 +129,7 @@ class OrderWidget:
             return await self._render(submission, Flash(UNREADABLE, "error"))
         except RefusalError as refusal:
             return await self._render(submission, Flash(FAILED, "error", refusal.message))
-        log.info("payment link closed", payment=order_id, staff=staff.id)
+        log.info("payment_link.closed", payment=order_id, staff=staff.id)
         return await self._render(submission, flash_for(operation))
 
     async def _render(self, submission: Submission, flash: Flash | None = None) -> HTMLResponse:

@@ -97,7 +97,7 @@ class LookUpParts:
         except RefusalError as refusal:
             raise http_error(422, refusal.code, staff.translation, refusal.message) from refusal
         except (GatewayError, GatewayUnavailableError) as error:
-            log.warning("the gateway could not be asked for staff", payment=payment.order_id, error=str(error))
+            log.warning("gateway_call.failed", payment=payment.order_id, error=str(error))
             raise http_error(502, "GATEWAY", staff.translation, _GATEWAY_UNREACHABLE) from error
         return await self._payment_page.render(staff, order_id, Flash(_LOOKED_UP), answer)
 

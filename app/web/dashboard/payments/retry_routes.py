@@ -123,7 +123,7 @@ class RetryParts:
         resent = await resend_events(
             self._services, [event.id for event in undelivered_events(aggregate) if event.id is not None]
         )
-        log.info("staff let Saleor be told again", payment=aggregate.payment.order_id, staff=staff.id, events=resent)
+        log.info("events.resent", payment=aggregate.payment.order_id, staff=staff.id, events=resent)
         return await self._payment_page.render(
             staff, order_id, Flash(_RESENT) if resent else Flash(_NOTHING_TO_RESEND, "info")
         )
@@ -139,5 +139,5 @@ class RetryParts:
         return await self._services.inbox.find_for_order(aggregate.payment.account_id, aggregate.payment.order_id)
 
     def _gateway_error(self, staff: Staff, order_id: str, error: GatewayError) -> Exception:
-        log.warning("the gateway could not be asked for staff", payment=order_id, error=str(error))
+        log.warning("gateway_call.failed", payment=order_id, error=str(error))
         return http_error(502, "GATEWAY", staff.translation, _GATEWAY_UNREACHABLE)

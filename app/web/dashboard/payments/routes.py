@@ -82,7 +82,7 @@ class PaymentParts:
         async def act(request: Request, order_id: str, staff: AnyStaff) -> HTMLResponse:
             fields = await read_form_fields(request)
             staff_request = await self._read_request(kind, order_id, staff, fields)
-            log.info("staff act", payment=order_id[:_LONGEST_ORDER], kind=kind.value, staff=staff.id)
+            log.info("action.requested", payment=order_id[:_LONGEST_ORDER], kind=kind.value, staff=staff.id)
             try:
                 aggregate, operation = await request_action(
                     self._services, order_id, staff_request, installation_id=staff.installation.id
@@ -111,7 +111,7 @@ class PaymentParts:
             raise http_error(422, "INVALID_DATA", staff.translation, _INVALID_FORM) from invalid
 
     async def _cancel_subscription(self, order_id: str, staff: AnyStaff) -> HTMLResponse:
-        log.info("staff cancel a subscription", payment=order_id[:_LONGEST_ORDER], staff=staff.id)
+        log.info("subscription.cancelled", payment=order_id[:_LONGEST_ORDER], staff=staff.id)
         try:
             aggregate = await cancel_subscription(
                 self._services, order_id, staff.name, installation_id=staff.installation.id
@@ -167,7 +167,7 @@ class PaymentParts:
             raise unknown_payment_error(staff) from unknown
         except RefusalError as refusal:
             raise refused_form_error(staff, refusal, partial(field_of, fields=fields)) from refusal
-        event = "next refund chosen" if amounts is not None else "next refund left to the rules"
+        event = "refund_split.chosen" if amounts is not None else "refund_split.cleared"
         log.info(event, payment=aggregate.payment.order_id, staff=staff.id)
         return aggregate
 

@@ -175,7 +175,7 @@ class PayoutParts:
         except VaultError as error:
             raise http_error(409, "SEALED", staff.translation, _KEYS_SEALED) from error
         payment, state = aggregate.payment, aggregate.create.state
-        log.info("payout confirmed", payment=payment.order_id, staff=staff.id, state=state.value)
+        log.info("payout.confirmed", payment=payment.order_id, staff=staff.id, state=state.value)
         why = StoredMessage(aggregate.create.message or "") if state is State.FAILURE else None
         flash = Flash(_DONE.get(state, _OPEN), _STATUSES.get(state, "info"), why)
         if await is_another_version(self._services, staff.installation.id, sealed, aggregate):

@@ -99,11 +99,11 @@ class AccountParts:
             account = await add_account(services, new, verify=not anyway)
         await name_shops(services, self._saleor, staff.installation, [account])
         account = await self._one.find_account(staff, account.id)
-        log.info("merchant account added", account=account.id, staff=staff.id, tested=not anyway)
+        log.info("account.added", account=account.id, staff=staff.id, tested=not anyway)
         return await self._one.render(staff, account, Flash(_ADDED_UNTESTED, good=False) if anyway else Flash(_ADDED))
 
     async def _remove(self, account_id: str, staff: AnyStaff) -> HTMLResponse:
         account = await self._one.find_account(staff, account_id)
         deleted = await self._services.accounts.remove(account.id)
-        log.info("merchant account removed", account=account.id, deleted=deleted, staff=staff.id)
+        log.info("account.removed", account=account.id, deleted=deleted, staff=staff.id)
         return await self._render_list(staff, Flash(_DELETED if deleted else _SWITCHED_OFF))

@@ -95,7 +95,7 @@ class ChannelParts:
                 await assign_channel(self._services, channel, accounts[account])
             else:
                 await self._services.accounts.unmap_channel(staff.installation.id, channel)
-            log.info("channel mapped", channel=channel, account=account or None, staff=staff.id)
+            log.info("channel.mapped", channel=channel, account=account or None, staff=staff.id)
         taking = [accounts[account] for account in dict.fromkeys(wanted.values()) if account]
         await name_shops(self._services, self._saleor, staff.installation, taking)
         found = await read_channels(self._services, self._saleor, staff.installation)

@@ -122,7 +122,7 @@ class DashboardLinkParts:
         typed = dict(await read_form_fields(request)).get("address", "").strip()
         address = self._read_address(request, staff, typed) if typed else None
         await self._services.installations.set_staff_dashboard(staff.installation.id, address)
-        log.info("dashboard address set by staff", base_url=address, staff=staff.id)
+        log.info("dashboard_address.changed", base_url=address, staff=staff.id)
         return await self._render(request, staff, Flash(_SAVED if address else _CLEARED))
 
     async def _refuse_if_set_by_operator(self, staff: Staff) -> None:

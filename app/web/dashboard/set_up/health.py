@@ -93,10 +93,10 @@ class HealthParts:
             try:
                 migration = await migrate(self._deployment.saleor, installation, self._manifest_for)
             except SaleorError as error:
-                log.warning("webhooks not migrated", saleor=installation.saleor_api_url, error=str(error))
+                log.warning("webhooks.not_migrated", saleor=installation.saleor_api_url, error=str(error))
                 raise http_error(503, "SALEOR", staff.translation, _SALEOR_UNREACHABLE) from error
         self._changes[installation.id] += 1
-        log.info("webhooks migrated by staff", saleor=installation.saleor_api_url, staff=staff.id)
+        log.info("webhooks.migrated", saleor=installation.saleor_api_url, staff=staff.id)
         release = parse_release(migration.version)
         if release is not None:
             await self._services.installations.record_contact(installation, format_release(release))

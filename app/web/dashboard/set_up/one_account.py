@@ -151,7 +151,7 @@ class OneAccountParts:
     async def _compare(self, account_id: str, staff: AnyStaff) -> HTMLResponse:
         account = await self.find_account(staff, account_id)
         started = await schedule_comparison(self._services, account)
-        log.info("books of a merchant account compared", account=account.id, staff=staff.id, begun=started)
+        log.info("comparison.requested", account=account.id, staff=staff.id, begun=started)
         return await self.render(staff, account, Flash(_COMPARING))
 
     async def _set_options(self, request: Request, account_id: str, staff: AnyStaff) -> HTMLResponse:
@@ -173,7 +173,7 @@ class OneAccountParts:
     async def _end_grace(self, account_id: str, staff: AnyStaff) -> HTMLResponse:
         account = await self.find_account(staff, account_id)
         account = await self._services.accounts.revoke_previous_secret(account.id)
-        log.info("old secret of a merchant account forgotten", account=account.id, staff=staff.id)
+        log.info("replaced_secret.deleted", account=account.id, staff=staff.id)
         return await self.render(staff, account, Flash(_CHANGED))
 
     async def _move(self, request: Request, account_id: str, staff: AnyStaff) -> HTMLResponse:
@@ -219,7 +219,7 @@ class OneAccountParts:
         with refusals_as_http_errors(staff):
             changed = await change_account(self._services, account, change, verify=verify)
         names = sorted([*change.columns, *change.keys, *(["gateway"] if change.endpoint else [])])
-        log.info("merchant account changed", account=account.id, changed=names, staff=staff.id, tested=verify)
+        log.info("account.changed", account=account.id, changed=names, staff=staff.id, tested=verify)
         return await self.render(staff, changed, Flash(_CHANGED) if verify else Flash(_CHANGED_UNTESTED, good=False))
 
 

@@ -94,7 +94,7 @@ class TrialParts:
             except RefusalError as refusal:
                 raise refused_form_error(staff, refusal, _field_of) from refusal
         order_id = aggregate.payment.order_id
-        log.info("trial begun", payment=order_id, account=account.id, staff=staff.id)
+        log.info("trial_payment.started", payment=order_id, account=account.id, staff=staff.id)
         return await self._render(staff, order_id, at=f"{TRIAL}/{order_id}")
 
     async def _trial(self, order_id: str, staff: AnyStaff) -> HTMLResponse:

@@ -122,7 +122,7 @@ class WebhookSender:
         try:
             response = await self._http.post(delivery.url, data=form)
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-            log.warning("webhook not delivered", order_id=delivery.order_id, problem=type(error).__name__)
+            log.warning("notification.not_delivered", order_id=delivery.order_id, problem=type(error).__name__)
             delivery.tries.append(DeliveryAttempt(at=self._clock(), problem=type(error).__name__))
             return False
         delivery.tries.append(DeliveryAttempt(at=self._clock(), http_status=response.status_code))

@@ -364,7 +364,7 @@ async def test_without_an_allow_list_the_app_warns_and_serves_this_machine_only(
 ) -> None:
     with capture_logs() as logs:
         client = open_client(make_app(store, http, clock, allowed=(), base_url="http://127.0.0.1:8100"))
-    assert [(log["event"], log["log_level"]) for log in logs] == [("saleor_allow_list_empty", "warning")]
+    assert [(log["event"], log["log_level"]) for log in logs] == [("allow_list.left_empty", "warning")]
     assert "only a Saleor on this machine" in logs[0]["detail"]
     async with client:
         refused(await Handshake(client).bring(), 403, "SALEOR_NOT_ALLOWED")

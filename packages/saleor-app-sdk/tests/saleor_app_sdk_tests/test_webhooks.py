@@ -98,7 +98,7 @@ async def test_the_log_says_where_it_broke_but_not_what_was_in_it(app_client: Ap
     with capture_logs() as logs:
         await app_client.deliver(refund_body())
     log = logs[0]
-    assert (log["event"], log["log_level"], log["error"]) == ("saleor_webhook_failed", "error", "BoomError")
+    assert (log["event"], log["log_level"], log["error"]) == ("webhook.failed", "error", "BoomError")
     assert log["where"][-1].endswith(" boom")
     assert "411111" not in str(logs)
 
