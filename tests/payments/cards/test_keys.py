@@ -1,5 +1,6 @@
 """Which card key is offered, which ones open, and that processes agree on it."""
 
+import asyncio
 import base64
 import hashlib
 import json
@@ -10,11 +11,12 @@ from sqlalchemy import text
 
 from app.flows.card_keys import decryption_keys, offered_key, rotate
 from app.store.card_keys import CardKeyRepository, StoreCardKeys
-from app.store.database import Database, create_engine
+from app.store.database import Database, create_engine, is_sqlite
 from app.store.installations import InstallationRepository
+from app.store.tables import CardKey
 from app.store.vault import Vault, VaultError
 from integration_base_tests.clock import Clock
-from tests.db.rows import an_installation
+from tests.db.rows import an_installation, read_raw
 from tests.payments.shop import run_concurrently
 
 
@@ -103,6 +105,22 @@ async def test_processes_that_need_a_key_at_once_agree_on_one(
             await other.close()
     assert len({key.kid for key in offers}) == 1
     assert len(await saleor[0].all()) == 1
+
+
+async def test_a_process_that_needs_a_key_while_another_stores_one_gets_that_one(
+    book: StoreCardKeys, database: Database, database_url: str, clock: Clock, store: int
+) -> None:
+    if is_sqlite(database_url):
+        pytest.skip("SQLite lets one write after the other")
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    theirs = CardKey(kid="theirs", installation_id=store, public_jwk={}, private_sealed="", created_at=clock.now)
+    async with database.transaction() as session:
+        session.add(theirs)
+        await session.flush()
+        ours = asyncio.create_task(offered_key(book, clock.now))
+        while await read_raw(database, waiting) == [(0,)]:
+            assert not ours.done()
+    assert (await ours).kid == "theirs"
 
 
 @pytest.mark.threat("stolen-database")
