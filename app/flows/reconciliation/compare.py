@@ -172,6 +172,8 @@ def _payment_difference(aggregate: PaymentAggregate, entry: Entry) -> Discrepanc
         return DiscrepancyKind.STATE
     if not create.state.final or _is_turn(aggregate, entry):
         return DiscrepancyKind.MISSED
+    if entry.state is State.FAILURE and _is_taken_back(aggregate, create):
+        return None
     if create.state is not entry.state:
         return DiscrepancyKind.STATE
     return None if entry.state is State.FAILURE or _amount_agrees(aggregate, entry, create) else DiscrepancyKind.AMOUNT
@@ -180,6 +182,19 @@ def _payment_difference(aggregate: PaymentAggregate, entry: Entry) -> Discrepanc
 def _is_turn(aggregate: PaymentAggregate, entry: Entry) -> bool:
     """Return whether an entry is a success after the payment had failed: another card on the same page, for one."""
     return entry.kind is Kind.CREATE and entry.state is State.SUCCESS and aggregate.create.state is State.FAILURE
+
+
+def _is_taken_back(aggregate: PaymentAggregate, operation: Operation) -> bool:
+    """Return whether staff have settled a charge as failed: the gateway does not show it, nor the chargeback for it."""
+    if operation.kind not in {Kind.CREATE, Kind.CAPTURE, Kind.RECURRING, Kind.DISPUTE}:
+        return False
+    is_later_charge = operation.kind is Kind.RECURRING
+    charged_as = operation.operation_id if is_later_charge else operation.charge_id or aggregate.create.operation_id
+    return any(
+        (dispute.kind, dispute.state, dispute.operation_id) == (Kind.DISPUTE, State.SUCCESS, charged_as)
+        and dispute.decision is not None
+        for dispute in aggregate.operations
+    )
 
 
 def _amount_agrees(aggregate: PaymentAggregate, entry: Entry, operation: Operation) -> bool:
@@ -314,6 +329,7 @@ def _missing_from_books(
         if operation.state is State.SUCCESS
         and operation.kind in {Kind.CREATE, *_SECONDARY}
         and id(operation) not in taken
+        and not _is_taken_back(aggregate, operation)
         and period.surely_contains(operation.created_at)
         and period.surely_contains(operation.updated_at)
     ]

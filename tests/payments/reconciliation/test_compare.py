@@ -67,6 +67,23 @@ class TestThereIsNone:
         assert kinds(payment(ours), read_line(method="PURCHASE"), read_line(**refund)) == []
         assert kinds(payment(), read_line(), read_line(method="SALE")) == ["missed"]
 
+    def test_when_staff_have_settled_a_charge_as_failed(self) -> None:
+        chargeback = ended_operation(Kind.DISPUTE)
+        chargeback.operation_id = PAYMENT
+        assert kinds(payment(chargeback), line(status="failure")) == ["not shown", "state"]
+        chargeback.decision = {"state": "success"}
+        assert kinds(payment(chargeback), line(status="failure")) == []
+        assert kinds(payment(chargeback)) == []
+        by_the_bank = ended_operation(Kind.DISPUTE)
+        by_the_bank.decision = {"state": "success"}
+        assert kinds(payment(by_the_bank), line(status="failure")) == ["not shown", "state"]
+        later = ended_operation(Kind.RECURRING, "50.00")
+        gone = ended_operation(Kind.DISPUTE, "50.00", charge_id=later.operation_id)
+        gone.operation_id = later.operation_id
+        assert kinds(payment(later, gone), line()) == ["not shown", "not shown"]
+        gone.decision = {"state": "success"}
+        assert kinds(payment(later, gone), line()) == []
+
     def test_when_the_payer_pays_a_fee_on_top(self) -> None:
         assert kinds(payment(), line(amount=Decimal("102.50"), customer_fee=Decimal("2.50"))) == ["amount"]
         with_fee: dict[str, Any] = {"amount": Decimal("102.50"), "customer_fee": Decimal("2.50")}
