@@ -175,7 +175,7 @@ def _mount(
             base=settings.base_path,
             support_url=info.support_url,
             privacy_url=info.privacy_url,
-            kept_days=settings.keep_personal_data,
+            kept_days=settings.keep_personal_data_days,
         ),
     )
     _add_routes(

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
@@ -47,8 +47,24 @@ def _unquote(value: str) -> str:
     return stripped if quoted is None or quoted[1] in quoted[2] else quoted[2].strip()
 
 
+FORMER_NAMES = {
+    "drain": "shutdown_delay_seconds",
+    "webhook_max_age": "webhook_max_age_seconds",
+    "gateway_budget": "webhook_timeout_seconds",
+    "answer_window": "answer_window_seconds",
+    "settling_time": "unknown_timeout_seconds",
+    "first_settle": "unknown_first_look_up_seconds",
+    "first_poll": "pending_first_look_up_seconds",
+    "overdue": "unknown_alert_seconds",
+    "keep_personal_data": "keep_personal_data_days",
+    "keep_notifications": "keep_notifications_days",
+    "worker_lease": "worker_lease_seconds",
+}
+"""Settings by the names of release 0.2, which are still read in the one after it."""
+
+
 class Settings(BaseSettings):
-    """The settings from the environment. Times are in seconds; retention periods of data are in days."""
+    """The settings from the environment."""
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, env_ignore_empty=True, extra="ignore", frozen=True)
 
@@ -69,22 +85,22 @@ class Settings(BaseSettings):
     metrics_port: int | None = Field(default=None, ge=0, le=65535)
     metrics_host: str = "127.0.0.1"
     max_connections: int = Field(default=500, ge=10)
-    drain: float = Field(default=0, ge=0, le=60)
+    shutdown_delay_seconds: float = Field(default=0, ge=0, le=60)
     log_format: Literal["console", "json"] = "console"
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     worker: bool = True
     customer_deletions: bool = False
     client_address_header: str | None = Field(default=None, min_length=1, max_length=64, pattern=r"^[A-Za-z0-9-]+$")
-    webhook_max_age: float = Field(default=3600, gt=0, le=_LONGEST_TIME)
-    gateway_budget: float = Field(default=12, gt=0, le=13)
-    answer_window: float = Field(default=25, ge=0, le=_LONGEST_TIME)
-    settling_time: float = Field(default=900, gt=0, le=_LONGEST_TIME)
-    first_settle: float = Field(default=3, gt=0, le=_LONGEST_TIME)
-    first_poll: float = Field(default=60, gt=0, le=_LONGEST_TIME)
-    worker_lease: float = Field(default=60, gt=0, le=_LONGEST_TIME)
-    overdue: float = Field(default=86400, gt=0, le=_LONGEST_TIME)
-    keep_personal_data: int = Field(default=540, ge=0, le=36500)
-    keep_notifications: int = Field(default=180, ge=0, le=36500)
+    webhook_max_age_seconds: float = Field(default=3600, gt=0, le=_LONGEST_TIME)
+    webhook_timeout_seconds: float = Field(default=12, gt=0, le=13)
+    answer_window_seconds: float = Field(default=25, ge=0, le=_LONGEST_TIME)
+    unknown_timeout_seconds: float = Field(default=900, gt=0, le=_LONGEST_TIME)
+    unknown_first_look_up_seconds: float = Field(default=3, gt=0, le=_LONGEST_TIME)
+    pending_first_look_up_seconds: float = Field(default=60, gt=0, le=_LONGEST_TIME)
+    worker_lease_seconds: float = Field(default=60, gt=0, le=_LONGEST_TIME)
+    unknown_alert_seconds: float = Field(default=86400, gt=0, le=_LONGEST_TIME)
+    keep_personal_data_days: int = Field(default=540, ge=0, le=36500)
+    keep_notifications_days: int = Field(default=180, ge=0, le=36500)
 
     @model_validator(mode="before")
     @classmethod
@@ -97,7 +113,7 @@ class Settings(BaseSettings):
         """
         stripped = {name: _unquote(value) if isinstance(value, str) else value for name, value in values.items()}
         return {
-            name: value
+            FORMER_NAMES.get(name, name): value
             for name, value in stripped.items()
             if value != "" and not (isinstance(value, str) and _is_service_link(PREFIX + name.upper(), value))
         }
@@ -172,7 +188,7 @@ class Settings(BaseSettings):
             raise ValueError(_HOME)
         return value
 
-    @field_validator("keep_personal_data", "keep_notifications")
+    @field_validator("keep_personal_data_days", "keep_notifications_days")
     @classmethod
     def _check_retention(cls, value: int) -> int:
         if 0 < value < INACTIVE_PERIOD.days:
@@ -219,26 +235,26 @@ class Settings(BaseSettings):
     @property
     def webhook_oldest(self) -> timedelta:
         """The maximum age of an event that Saleor sends; within this time a replay is harmless (laws of money, 4)."""
-        return timedelta(seconds=self.webhook_max_age)
+        return timedelta(seconds=self.webhook_max_age_seconds)
 
     @property
     def schedule(self) -> Schedule:
         """The worker's timing: its pauses, budgets, deadlines and leases."""
         return Schedule(
-            settling_time=timedelta(seconds=self.settling_time),
-            first_settle=timedelta(seconds=self.first_settle),
-            first_poll=timedelta(seconds=self.first_poll),
-            budget=timedelta(seconds=self.gateway_budget),
-            answer_window=timedelta(seconds=self.answer_window),
-            lease=timedelta(seconds=self.worker_lease),
-            overdue=timedelta(seconds=self.overdue),
+            settling_time=timedelta(seconds=self.unknown_timeout_seconds),
+            first_settle=timedelta(seconds=self.unknown_first_look_up_seconds),
+            first_poll=timedelta(seconds=self.pending_first_look_up_seconds),
+            budget=timedelta(seconds=self.webhook_timeout_seconds),
+            answer_window=timedelta(seconds=self.answer_window_seconds),
+            lease=timedelta(seconds=self.worker_lease_seconds),
+            overdue=timedelta(seconds=self.unknown_alert_seconds),
             jitter=random.random,
         )
 
     @property
     def retention(self) -> Retention:
         """The retention periods of data that are not stored indefinitely."""
-        days = (self.keep_personal_data, self.keep_notifications)
+        days = (self.keep_personal_data_days, self.keep_notifications_days)
         return Retention(*[timedelta(days=day) if day else None for day in days])
 
     def make_data_folder(self) -> None:
@@ -289,15 +305,36 @@ class Settings(BaseSettings):
 
 def read_settings() -> Settings:
     """Return the settings of this process. Raises SettingsError, which names every invalid setting."""
-    wrong = _unknown_settings()
+    wrong, given = _unknown_settings(), _given_by_former_names()
+    former = {FORMER_NAMES[name]: name for name in given}
     try:
-        settings = Settings()
+        settings = Settings(**given)
     except ValidationError as exc:
-        wrong += [f"{PREFIX}{error.field.upper()}: {error.message}" for error in find_field_errors(exc)]
+        for error in find_field_errors(exc):
+            wrong.append(f"{_variable(former.get(error.field, error.field))}: {error.message}")
         raise SettingsError("; ".join(wrong)) from exc
     if wrong:
         raise SettingsError("; ".join(wrong))
     return settings
+
+
+def former_variables() -> dict[str, str]:
+    """Return the variables that are given by a former name, each with the name that replaces it."""
+    return {_variable(name): _variable(FORMER_NAMES[name]) for name in _given_by_former_names()}
+
+
+def _given_by_former_names() -> dict[str, Any]:
+    """Return what the environment has under former names only."""
+    given = {name.upper(): value for name, value in os.environ.items() if value.strip()}
+    return {
+        name: given[_variable(name)]
+        for name, new in FORMER_NAMES.items()
+        if _variable(name) in given and _variable(new) not in given
+    }
+
+
+def _variable(name: str) -> str:
+    return PREFIX + name.upper()
 
 
 def _unknown_settings() -> list[str]:
@@ -306,10 +343,11 @@ def _unknown_settings() -> list[str]:
     Ignoring a mistyped database URL would mean starting with an empty database.
     """
     known = [name.upper() for name in Settings.model_fields]
+    former = [name.upper() for name in FORMER_NAMES]
     found = sorted(
         name for name, value in os.environ.items()
         if name.upper().startswith(PREFIX)
-        and name.upper().removeprefix(PREFIX) not in known
+        and name.upper().removeprefix(PREFIX) not in [*known, *former]
         and not _is_service_link(name.upper(), value)
     )  # fmt: skip
     meant = {name: get_close_matches(name.upper().removeprefix(PREFIX), known, 1) for name in found}

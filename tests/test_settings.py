@@ -4,7 +4,7 @@ import pytest
 
 from app.errors import SettingsError
 from app.rules.addresses import Addresses
-from app.settings import PREFIX, Settings, read_settings
+from app.settings import PREFIX, Settings, former_variables, read_settings
 from gateway_client.models.values import absolute_url
 from tests.packaging.test_compose import another_value
 
@@ -214,3 +214,31 @@ def test_a_time_that_no_calendar_holds_is_refused_in_words(
 ) -> None:
     """Otherwise the app started, and stopped with a stack trace as soon as it added the time to today."""
     assert_refused_in_words(monkeypatch, name, value, "must be ")
+
+
+def test_former_name_of_a_setting_is_read_unless_the_new_one_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("APP_DRAIN", " 7 ")
+    monkeypatch.setenv("app_keep_personal_data", "200")
+    monkeypatch.setenv("APP_OVERDUE", "")
+    monkeypatch.setenv("APP_FIRST_POLL", "5")
+    monkeypatch.setenv("APP_PENDING_FIRST_LOOK_UP_SECONDS", "6")
+    settings = read_settings()
+    assert (settings.shutdown_delay_seconds, settings.keep_personal_data_days) == (7, 200)
+    assert (settings.unknown_alert_seconds, settings.pending_first_look_up_seconds) == (86400, 6)
+    assert former_variables() == {
+        "APP_DRAIN": "APP_SHUTDOWN_DELAY_SECONDS",
+        "APP_KEEP_PERSONAL_DATA": "APP_KEEP_PERSONAL_DATA_DAYS",
+    }
+
+
+def test_wrong_value_under_a_former_name_is_refused_by_that_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("APP_DRAIN", "a minute")
+    monkeypatch.setenv("APP_GATEWAY_BUDGET", "14")
+    with pytest.raises(SettingsError, match=r"APP_DRAIN: .*; APP_GATEWAY_BUDGET: ") as refused:
+        read_settings()
+    assert "SECONDS" not in str(refused.value)
+
+
+def test_every_time_among_the_settings_names_its_unit() -> None:
+    in_seconds = [name for name, field in Settings.model_fields.items() if field.annotation is float]
+    assert [name for name in in_seconds if not name.endswith("_seconds")] == []

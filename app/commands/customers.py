@@ -39,7 +39,7 @@ OfSaleor = Annotated[
 _STAYS = "Payments are kept, with their amounts and the first six and last four digits of cards."
 _ONLY_CARDS = "Delete them permanently?"
 _BY_ID = (
-    "The customer's data in payments is also kept, encrypted, until it expires (APP_KEEP_PERSONAL_DATA): give "
+    "The customer's data in payments is also kept, encrypted, until it expires (APP_KEEP_PERSONAL_DATA_DAYS): give "
     "the address with --by-email to erase it now."
 )
 

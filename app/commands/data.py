@@ -25,8 +25,9 @@ def prune(
 ) -> None:
     """Erase expired data now: shopper data in old payments, and the content of old notifications.
 
-    APP_KEEP_PERSONAL_DATA and APP_KEEP_NOTIFICATIONS set how long data is kept. Facts about money are kept for ever,
-    and so is everything about a payment with anything still open. The worker does the same automatically every night.
+    APP_KEEP_PERSONAL_DATA_DAYS and APP_KEEP_NOTIFICATIONS_DAYS set how long data is kept. Facts about money are kept
+    for ever, and so is everything about a payment with anything still open. The worker does the same automatically
+    every night.
     """
 
     async def do(services: Services) -> list[tuple[str, ErasedCounts]]:

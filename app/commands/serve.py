@@ -27,7 +27,7 @@ from app.ops.logs import configure_logs
 from app.ops.monitoring.error_reports import report_errors
 from app.ops.monitoring.health import Readiness
 from app.ops.monitoring.spans import export_spans
-from app.settings import PREFIX, Settings, read_settings
+from app.settings import PREFIX, Settings, former_variables, read_settings
 from app.store.database import is_sqlite
 
 log = structlog.get_logger(__name__)
@@ -53,14 +53,20 @@ def serve(settings: Settings, app: ASGIApp, on_stop: Callable[[], None] = lambda
 
     ``on_stop`` is called at the stop signal; requests that have begun are still answered after it.
     """
-    configure_logs(settings.log_format, settings.log_level)
+    _begin_log(settings)
     _require_free_port(settings.host, settings.port)
     _require_free_monitoring_port(settings)
     asyncio.run(require_known_key(settings))
     settings.open_vault()
     with _monitored():
         asyncio.run(_prepare_database(settings))
-        _Server(server_config(settings, app), on_stop, settings.drain).run()
+        _Server(server_config(settings, app), on_stop, settings.shutdown_delay_seconds).run()
+
+
+def _begin_log(settings: Settings) -> None:
+    configure_logs(settings.log_format, settings.log_level)
+    for former, name in former_variables().items():
+        log.warning("setting.renamed", detail=f"{former} is {name} now; the next release does not read the old name")
 
 
 @contextmanager
@@ -83,7 +89,7 @@ def server_config(settings: Settings, app: ASGIApp) -> uvicorn.Config:
         access_log=False,
         server_header=False,
         timeout_keep_alive=_IDLE_SECONDS,
-        timeout_graceful_shutdown=int(settings.gateway_budget) + _RESPONSE_MARGIN,
+        timeout_graceful_shutdown=int(settings.webhook_timeout_seconds) + _RESPONSE_MARGIN,
     )
 
 
@@ -116,7 +122,7 @@ def _require_free_port(host: str, port: int, setting: str = "") -> None:
 def run_worker() -> None:
     """Run the background jobs without serving: send events to Saleor, process notifications, look up outcomes."""
     settings = read_settings()
-    configure_logs(settings.log_format, settings.log_level)
+    _begin_log(settings)
     allow_connections(0)
     _require_free_monitoring_port(settings)
     asyncio.run(require_known_key(settings))

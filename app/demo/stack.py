@@ -23,7 +23,7 @@ DEFAULT_PORTS = {"saleor": 8000, "gateway": DEFAULT_PORT, "app": 8100, "shop": 3
 EXCLUDED_PREFIXES = ("APP_", "GATEWAY_", "SANDBOX_")  # settings of the user's own app; above all, never its database
 SETTINGS = {
     "PYTHONUNBUFFERED": "1",
-    "APP_ANSWER_WINDOW": "0.5",  # seconds until a response counts as read; a remote Saleor needs 25
+    "APP_ANSWER_WINDOW_SECONDS": "0.5",  # seconds until a response counts as read; a remote Saleor needs 25
 }
 
 

@@ -28,9 +28,9 @@ async def test_what_is_outdated_is_counted_and_then_erased(
         await store_payment(services, account, [asked], transaction_id=name, order_id=f"{number}", created_at=then)
     would = await shell("data", "prune", "--dry-run", "--json")
     assert [(run["dry_run"], run["payments"], run["notifications"]) for run in would.json] == [(True, 2, 0)]
-    sooner = await shell("data", "prune", "--dry-run", "--json", APP_KEEP_PERSONAL_DATA="190")
+    sooner = await shell("data", "prune", "--dry-run", "--json", APP_KEEP_PERSONAL_DATA_DAYS="190")
     assert sooner.json[0]["payments"] == 3
-    never = await shell("data", "prune", "--dry-run", "--json", APP_KEEP_PERSONAL_DATA="0")
+    never = await shell("data", "prune", "--dry-run", "--json", APP_KEEP_PERSONAL_DATA_DAYS="0")
     assert never.json[0]["payments"] == 0
     assert "would be erased" in (await shell("data", "prune", "--dry-run")).out
     assert "of 2 payments" in (await shell("data", "prune")).out
@@ -39,14 +39,14 @@ async def test_what_is_outdated_is_counted_and_then_erased(
 
 @one_database
 async def test_nothing_is_kept_for_less_than_a_dispute_can_take(shell: Shell) -> None:
-    (await shell("data", "prune", APP_KEEP_PERSONAL_DATA="30")).failed(
+    (await shell("data", "prune", APP_KEEP_PERSONAL_DATA_DAYS="30")).failed(
         "at least 180 days, or 0 to keep the data for ever", status=2
     )
 
 
 @pytest.mark.parametrize(("days", "kept"), [(0, None), (540, timedelta(days=540))])
 def test_no_days_are_for_ever(days: int, kept: timedelta | None) -> None:
-    assert Settings(keep_personal_data=days).retention.personal == kept
+    assert Settings(keep_personal_data_days=days).retention.personal == kept
 
 
 async def test_what_waited_when_the_backup_was_made_is_not_sent(

@@ -21,7 +21,7 @@ def first_cells(text: str) -> list[str]:
 def test_every_setting_is_there_with_what_it_accepts() -> None:
     page = {name.strip("`"): accepted for name, accepted, _ in rows(reference.settings_page())}
     assert list(page) == [PREFIX + name.upper() for name in Settings.model_fields]
-    assert page["APP_GATEWAY_BUDGET"] == "number, above 0, at most 13"
+    assert page["APP_WEBHOOK_TIMEOUT_SECONDS"] == "number, above 0, at most 13"
     assert page["APP_LOG_FORMAT"] == "one of `console`, `json`"
     assert page["APP_DATA_DIR"] == "path"
     assert page["APP_ALLOWED_SALEOR_URLS"] == "list, separated by commas"

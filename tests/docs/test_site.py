@@ -123,7 +123,7 @@ def check_words_are_found(site: Path) -> None:
     entries = json.loads((site / "search" / "search_index.json").read_text())["docs"]
     found = {entry["location"].partition("#")[0] for entry in entries}
     assert {f"operators/{page.stem}.html" for page in OPERATORS.glob("*.md")} <= found
-    assert any("APP_WEBHOOK_MAX_AGE" in entry["text"] for entry in entries)
+    assert any("APP_WEBHOOK_MAX_AGE_SECONDS" in entry["text"] for entry in entries)
 
 
 def test_names_that_are_looked_for_are_those_of_the_listings() -> None:

@@ -27,12 +27,12 @@ STOREFRONT = "https://shop.test"
 
 # Short enough for a story to be told in seconds; the proportions are those of the real thing.
 PATIENCE = {
-    "APP_GATEWAY_BUDGET": "6",  # for what is answered at once, also on a busy machine
-    "APP_ANSWER_WINDOW": "0.5",
-    "APP_FIRST_SETTLE": "0.3",
-    "APP_FIRST_POLL": "0.5",
-    "APP_SETTLING_TIME": "3",
-    "APP_WORKER_LEASE": "4",
+    "APP_WEBHOOK_TIMEOUT_SECONDS": "6",  # for what is answered at once, also on a busy machine
+    "APP_ANSWER_WINDOW_SECONDS": "0.5",
+    "APP_UNKNOWN_FIRST_LOOK_UP_SECONDS": "0.3",
+    "APP_PENDING_FIRST_LOOK_UP_SECONDS": "0.5",
+    "APP_UNKNOWN_TIMEOUT_SECONDS": "3",
+    "APP_WORKER_LEASE_SECONDS": "4",
 }
 
 

@@ -21,12 +21,12 @@ from tests.journeys.user_requests import USER_REQUESTS
 
 # Everything in a hurry; a claim still lasts longer than the job that it is for.
 HASTE = {
-    "APP_GATEWAY_BUDGET": "3",
-    "APP_ANSWER_WINDOW": "0.2",
-    "APP_FIRST_SETTLE": "0.2",
-    "APP_FIRST_POLL": "0.3",
-    "APP_SETTLING_TIME": "1.5",
-    "APP_WORKER_LEASE": "1.5",
+    "APP_WEBHOOK_TIMEOUT_SECONDS": "3",
+    "APP_ANSWER_WINDOW_SECONDS": "0.2",
+    "APP_UNKNOWN_FIRST_LOOK_UP_SECONDS": "0.2",
+    "APP_PENDING_FIRST_LOOK_UP_SECONDS": "0.3",
+    "APP_UNKNOWN_TIMEOUT_SECONDS": "1.5",
+    "APP_WORKER_LEASE_SECONDS": "1.5",
 }
 
 ASKING = [

@@ -100,8 +100,8 @@ async def open_behind_a_proxy(
     async with AsyncExitStack() as ending:
         proxy, url = await ending.enter_async_context(a_proxy())
         told = {
-            **environment, "APP_BASE_URL": url, "APP_WORKER": "false", "APP_DRAIN": _DRAIN,
-            "APP_GATEWAY_BUDGET": _BUDGET,
+            **environment, "APP_BASE_URL": url, "APP_WORKER": "false", "APP_SHUTDOWN_DELAY_SECONDS": _DRAIN,
+            "APP_WEBHOOK_TIMEOUT_SECONDS": _BUDGET,
         }  # fmt: skip
 
         def process(*words: Any) -> ServerProcess:
@@ -149,7 +149,7 @@ async def behind_a_proxy(
 @asynccontextmanager
 async def asked_to_end(folder: Path) -> AsyncIterator[httpx2.AsyncClient]:
     """Yield the client of a process that was asked to end, and has said so; it has asked before, too. The end waits."""
-    environment = {**os.environ, "APP_DATA_DIR": str(folder / "data"), "APP_DRAIN": _DRAIN}
+    environment = {**os.environ, "APP_DATA_DIR": str(folder / "data"), "APP_SHUTDOWN_DELAY_SECONDS": _DRAIN}
     app = app_process(free_port(), folder, environment)
     await app.start()
     assert app.process is not None
@@ -181,7 +181,7 @@ async def test_one_that_was_asked_to_end_tells_proxies_to_keep_no_connection_to_
 
 
 async def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
-    environment = {**os.environ, "APP_DATA_DIR": str(tmp_path / "data"), "APP_DRAIN": "60"}
+    environment = {**os.environ, "APP_DATA_DIR": str(tmp_path / "data"), "APP_SHUTDOWN_DELAY_SECONDS": "60"}
     app = app_process(free_port(), tmp_path, environment)
     await app.start()
     assert app.process is not None

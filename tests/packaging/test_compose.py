@@ -86,7 +86,7 @@ def test_every_setting_arrives(container: str, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("container", containers())
 def test_a_mistyped_setting_arrives_too_and_is_refused(container: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(SettingsError, match=r"^APP_KEEP_PERSONAL_DAT: .* did you mean APP_KEEP_PERSONAL_DATA"):
+    with pytest.raises(SettingsError, match=r"^APP_KEEP_PERSONAL_DAT: .* did you mean APP_KEEP_PERSONAL_DATA_DAYS"):
         start(monkeypatch, environment_in(container, NEEDED | {"APP_KEEP_PERSONAL_DAT": "200"}))
 
 

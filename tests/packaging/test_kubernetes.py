@@ -145,7 +145,9 @@ def test_the_image_is_named_in_one_place(name: str) -> None:
 @pytest.mark.parametrize("name", ["saleor-gateway-web", "saleor-gateway-worker"])
 def test_what_is_stopped_has_the_time_that_it_needs(name: str) -> None:
     """docs/operators/processes.md, Stopping: 40 seconds and the drain."""
-    assert WORKLOADS[name]["spec"]["terminationGracePeriodSeconds"] >= 40 + float(SETTINGS_FILE["APP_DRAIN"] or 0)
+    assert WORKLOADS[name]["spec"]["terminationGracePeriodSeconds"] >= 40 + float(
+        SETTINGS_FILE["APP_SHUTDOWN_DELAY_SECONDS"] or 0
+    )
 
 
 def test_the_service_and_the_policies_choose_the_pods_that_there_are() -> None:

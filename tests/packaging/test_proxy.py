@@ -159,7 +159,7 @@ def test_compose_has_what_the_proxy_stands_before() -> None:
     assert "./packaging/proxy/Caddyfile:/etc/caddy/Caddyfile:ro" in services["proxy"]["volumes"]
     for name in ("app", "web-2"):
         assert f"{name}:8100" in CADDYFILE.read_text()
-        assert services[name]["environment"]["APP_DRAIN"], "longer than the proxy needs to notice"
+        assert services[name]["environment"]["APP_SHUTDOWN_DELAY_SECONDS"], "longer than the proxy needs to notice"
 
 
 @pytest.fixture

@@ -68,7 +68,9 @@ async def open_app_under_test(
     """Open everything, sell something in one store, and leave the other as it is after the installation."""
     port = port or free_port()
     url = f"http://127.0.0.1:{port}"
-    settings = Settings(base_url=url, port=port, data_dir=folder / "data", database_url=database_url, answer_window=0.2)
+    settings = Settings(
+        base_url=url, port=port, data_dir=folder / "data", database_url=database_url, answer_window_seconds=0.2
+    )
     application = create_app(settings, now)
     async with (
         running_sandbox(SandboxSettings(port=0, clock=now)) as (gateway_url, _),

@@ -31,7 +31,7 @@ from integration_base_tests.places import REPOSITORY
 from integration_base_tests.waiting import LONGEST_WAIT, eventually
 
 pytestmark = pytest.mark.long
-SHORT = {"APP_WORKER_LEASE": "2"}  # how long a dead worker's claim stands
+SHORT = {"APP_WORKER_LEASE_SECONDS": "2"}  # how long a dead worker's claim stands
 
 
 @dataclass
