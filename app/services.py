@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 import httpx2
 
+from app.core.ids import OperationRowId
 from app.rules.addresses import Addresses
 from app.rules.decision_context import DecisionContext
 from app.rules.dialects import dialect_of
@@ -134,7 +135,7 @@ class Services:
         return PaymentRepository(self.database)
 
     def decision_context(
-        self, *, answered_operation_id: int | None = None, is_single_record: bool = False
+        self, *, answered_operation_id: OperationRowId | None = None, is_single_record: bool = False
     ) -> DecisionContext:
         """Return the context of a decision made now."""
         return DecisionContext(

@@ -31,7 +31,7 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -44,6 +44,7 @@ from psycopg import sql
 from sqlalchemy import make_url
 
 from app.bootstrap import open_services
+from app.core.ids import OrderId
 from app.demo.processes import free_port
 from app.rules.references import order_id_of
 from app.settings import Settings
@@ -193,7 +194,9 @@ async def set_up_shop(settings: Settings, neighbours: str, key: SigningKey) -> s
     return account.id
 
 
-def initializations(key: SigningKey, saleor: str, many: int) -> tuple[list[tuple[dict[str, str], bytes]], list[str]]:
+def initializations(
+    key: SigningKey, saleor: str, many: int
+) -> tuple[list[tuple[dict[str, str], bytes]], list[OrderId]]:
     """Return that many signed webhooks, each for a transaction of its own, and their gateway order ids."""
     recorded = json.loads(RECORDED.read_text())["request"][0]["body_raw"]
     body = json.loads(recorded)
@@ -218,7 +221,7 @@ def initializations(key: SigningKey, saleor: str, many: int) -> tuple[list[tuple
     return asked, orders
 
 
-def paid_notifications(orders: list[str]) -> list[tuple[dict[str, str], bytes]]:
+def paid_notifications(orders: Sequence[str]) -> list[tuple[dict[str, str], bytes]]:
     """Return the gateway's notification for each order that it is paid."""
     asked = []
     for order_id in orders:

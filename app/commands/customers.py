@@ -13,6 +13,7 @@ from app.commands.finders import find_installation
 from app.commands.payment_act import Yes
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, confirm, print_line, require_interactive, show_json
+from app.core.ids import OrderId
 from app.reports.customers import (
     customer_ids_of,
     erase_payments_by_email,
@@ -74,7 +75,7 @@ def forget(
             print_line(f"payments with this address: {payments}")
         confirm("Delete them permanently, and the customer's data in finished payments?" if payments else _ONLY_CARDS)
 
-    async def do(services: Services) -> tuple[list[dict[str, Any]], dict[str, int], list[str]]:
+    async def do(services: Services) -> tuple[list[dict[str, Any]], dict[str, int], list[OrderId]]:
         store = (await find_installation(services, saleor)).id
         done = [
             {"customer": customer_id, **asdict(await services.saved_cards.delete_all(store, customer_id))}

@@ -11,6 +11,7 @@ from app.commands.failure import CommandFailed
 from app.commands.messages import amount_text, message_text
 from app.commands.services import with_services
 from app.commands.terminal import AsJson, moment, plain, print_line, show, show_json, table
+from app.core.ids import EventRowId
 from app.core.payment import Payment, SaleorEvent
 from app.core.vocabulary import EventState
 from app.flows.on_demand import resend_events
@@ -79,8 +80,9 @@ def retry(
     if bool(events) == all_refused:
         raise CommandFailed("give the numbers of events, or --all-refused", status=2)
 
-    async def do(services: Services) -> list[int]:
-        return await resend_events(services, events or await _find_refused_ids(services))
+    async def do(services: Services) -> list[EventRowId]:
+        given = [EventRowId(number) for number in events or ()]
+        return await resend_events(services, given or await _find_refused_ids(services))
 
     resent = with_services(do)
     left = sorted(set(events or ()) - set(resent))
@@ -97,15 +99,15 @@ def retry(
 _STYLES = {EventState.WAITING: "yellow", EventState.REFUSED: "red"}
 
 
-async def _find_refused_ids(services: Services) -> list[int]:
+async def _find_refused_ids(services: Services) -> list[EventRowId]:
     """Return the ids of all refused events, the oldest first."""
-    found: list[int] = []
+    found: list[EventRowId] = []
     while True:
         async with services.database.transaction() as session:
             page = await events_page(session, EventState.REFUSED, most=500, after=found[-1] if found else None)
         if not page:
             return found[::-1]
-        found += [event.id for event, _ in page if event.id is not None]
+        found += [EventRowId(event.id) for event, _ in page if event.id is not None]
 
 
 def _to_json(event: SaleorEvent, payment: Payment) -> dict[str, object]:

@@ -14,6 +14,7 @@ from app.commands.payment_view import AnyName, summary
 from app.commands.services import with_services
 from app.commands.system_user import user_name
 from app.commands.terminal import AsJson, confirm, print_line, print_warning, require_interactive, show_json
+from app.core.ids import GatewayOperationId
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import Kind, State
 from app.flows.accounts.balances import read_balances, refund_warning
@@ -110,7 +111,7 @@ def refund(
         payment,
         amount=amount,
         taken_from=from_ or (),
-        charge_id=charge,
+        charge_id=None if charge is None else GatewayOperationId(charge),
         reason=reason,
         request=request,
         yes=yes,
@@ -149,7 +150,7 @@ def _do(
     *,
     amount: str | None = None,
     taken_from: Sequence[str] = (),
-    charge_id: str | None = None,
+    charge_id: GatewayOperationId | None = None,
     reason: str = "",
     request: str | None,
     yes: bool,
@@ -205,7 +206,11 @@ def _warn_if_insufficient(account: MerchantAccount, refunded: Money) -> None:
 
 
 def _step(
-    kind: Kind, amount: Decimal | None, shares: Mapping[str, Decimal] | None, now: Balance, charge_id: str | None
+    kind: Kind,
+    amount: Decimal | None,
+    shares: Mapping[str, Decimal] | None,
+    now: Balance,
+    charge_id: GatewayOperationId | None,
 ) -> Step:
     """Return the requested step; it is validated on execution. Raises CommandFailed when it clearly cannot succeed."""
     try:

@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from app.core.alerts import AlertKind
+from app.core.ids import EventRowId, GatewayOperationId, OperationRowId, OrderId, PaymentRowId, PspReference
 from app.core.request import RequestDetails
 from app.core.vocabulary import (
     EXTERNAL_KEY_PREFIX,
@@ -65,7 +66,7 @@ class Problem:
     """
 
     id: int | None = None
-    operation_id: int | None = None
+    operation_id: OperationRowId | None = None
     gateway_id: str | None = None
     kind: AlertKind
     key: str = ""
@@ -83,11 +84,11 @@ class Payment:
     reused. ``problems`` are those that have not ended, oldest first; reading them raises where they were not loaded.
     """
 
-    id: int | None = None
+    id: PaymentRowId | None = None
     installation_id: int
     account_id: str
     transaction_id: str
-    order_id: str
+    order_id: OrderId
     trial: bool = False  # a trial of the account by staff: Saleor has no transaction for it
     flow: Flow
     mode: Mode = Mode.HOSTED
@@ -175,7 +176,7 @@ class Operation:
     ``shares`` are the sub-merchants' shares of it, which sum to its amount; empty when it is not divided.
     """
 
-    id: int | None = None
+    id: OperationRowId | None = None
     kind: Kind
     idempotency_key: str
     state: State
@@ -187,8 +188,8 @@ class Operation:
     close_reason: CloseReason | None = None  # of a cancellation of ours
     asked_by_saleor: bool = True  # as ``origin``, for the version before
     asked_by: str | None = None  # the member of staff who requested it, if in our own interface
-    psp_reference: str | None = None
-    operation_id: str | None = None
+    psp_reference: PspReference | None = None
+    operation_id: GatewayOperationId | None = None
     status_code: str | None = None
     message: str | None = None  # text for staff
     shopper_message: str | None = None
@@ -205,7 +206,7 @@ class Operation:
     next_poll_at: datetime | None = None  # when the worker attends to it; None: never
     polls: int = 0
     polled_at: datetime | None = None
-    charge_id: str | None = None
+    charge_id: GatewayOperationId | None = None
     booked_at: datetime | None = None
     ended_at: datetime | None = None
     trace_id: str | None = None  # in which it was requested, or observed; set when it is saved
@@ -250,10 +251,10 @@ class SaleorEvent:
     ``operation_id`` is the row id of the operation, if a webhook of Saleor's requested it.
     """
 
-    id: int | None = None
-    operation_id: int | None = None
+    id: EventRowId | None = None
+    operation_id: OperationRowId | None = None
     type: str
-    psp_reference: str
+    psp_reference: PspReference
     amount: Decimal
     message: str = ""
     available_actions: list[str] | None = None
@@ -347,11 +348,11 @@ class PaymentAggregate:
         if operation.id is None:
             self.links.append((about, operation))
 
-    def event_by_id(self, event_row_id: int) -> SaleorEvent:
+    def event_by_id(self, event_row_id: EventRowId) -> SaleorEvent:
         """Return the event with that row id."""
         return next(event for event in self.events if event.id == event_row_id)
 
-    def operation_by_id(self, operation_row_id: int | None) -> Operation:
+    def operation_by_id(self, operation_row_id: OperationRowId | None) -> Operation:
         """Return the operation with that row id."""
         return next(operation for operation in self.operations if operation.id == operation_row_id)
 
@@ -362,13 +363,18 @@ def returned_of_payout(operations: Sequence[Operation]) -> Decimal:
     return sum((operation.amount for operation in back if operation.state is State.SUCCESS), Decimal("0.00"))
 
 
-class Stored(Protocol):
+RowIdT_co = TypeVar("RowIdT_co", bound=int, covariant=True)
+
+
+class Stored(Protocol[RowIdT_co]):
     """What has a row id once it is stored."""
 
-    id: int | None
+    @property
+    def id(self) -> RowIdT_co | None:
+        """The id of its row."""
 
 
-def row_id_of(stored: Stored) -> int:
+def row_id_of(stored: Stored[RowIdT_co]) -> RowIdT_co:
     """Return the id of what is known to be stored."""
     assert stored.id is not None  # noqa: S101 - stored
     return stored.id

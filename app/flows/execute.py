@@ -14,6 +14,7 @@ from typing import TypeAlias, TypeVar
 
 import structlog
 
+from app.core.ids import OperationRowId, PaymentRowId
 from app.core.payment import Operation, Payment, PaymentAggregate, row_id_of
 from app.core.vocabulary import Kind, State
 from app.flows.look_up import clear_account_problems, gateway_client, look_up_order
@@ -131,7 +132,7 @@ async def _look_up_after_conflict(
     return others_acted, observations
 
 
-async def _is_still_intent(services: Services, payment_id: int, operation_id: int) -> bool:
+async def _is_still_intent(services: Services, payment_id: PaymentRowId, operation_id: OperationRowId) -> bool:
     """Return False if a notification or a look-up has ended the operation while its call could not be sent."""
     payment = await services.payments.find(ById(payment_id))
     return payment is not None and payment.operation_by_id(operation_id).state is State.INTENT

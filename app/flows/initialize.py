@@ -18,6 +18,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
+from app.core.ids import OrderId
 from app.core.payment import Operation, Payment, PaymentAggregate
 from app.core.vocabulary import Kind, Mode, Origin, State
 from app.flows.card_keys import private_jwks
@@ -195,7 +196,7 @@ async def _record_intent(
         installation_id=installation.id,
         account_id=terms.account.id,
         transaction_id=event.transaction.id,
-        order_id=request.order_id,
+        order_id=OrderId(request.order_id),
         flow=terms.flow,
         mode=Mode(request.mode.value),
         amount=request.amount,

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from app.core.ids import EventRowId
 from app.core.notification import StoredNotification
 from app.core.payment import Operation, PaymentAggregate, row_id_of
 from app.core.vocabulary import Flow, Kind, State
@@ -137,7 +138,7 @@ async def _look_up_and_post(
     return None
 
 
-async def resend_events(services: Services, event_ids: Sequence[int]) -> list[int]:
+async def resend_events(services: Services, event_ids: Sequence[EventRowId]) -> list[EventRowId]:
     """Let the worker report these events to Saleor again, now; return the ids of those that it will report.
 
     For use once the cause of a refusal has been fixed in Saleor. The problem is cleared when Saleor accepts the event.

@@ -9,6 +9,7 @@ from datetime import timedelta
 
 import structlog
 
+from app.core.ids import OperationRowId
 from app.core.payment import Payment, row_id_of
 from app.core.vocabulary import State
 from app.rules.decisions.placed_order import AppRemoved, ChannelWentLive, DebtSeen
@@ -58,7 +59,7 @@ class OpenPageChecks:
                 return False
 
 
-async def check_polled_page(services: Services, saleor: SaleorClient, operation_id: int) -> None:
+async def check_polled_page(services: Services, saleor: SaleorClient, operation_id: OperationRowId) -> None:
     """Ask Saleor about the page that an operation has opened, if it is still open."""
     payment = await _find_open_page(services, ByOperation(operation_id))
     if payment is not None:

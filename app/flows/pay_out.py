@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 
+from app.core.ids import OrderId
 from app.core.payment import Payment, PaymentAggregate
 from app.core.vocabulary import Flow, Mode
 from app.flows.execute import execute
@@ -139,7 +140,7 @@ def _new_payment(services: Services, account: MerchantAccount, payout: Confirmed
         installation_id=account.installation_id,
         account_id=account.id,
         transaction_id=payout.transaction_id,
-        order_id=request.order_id,
+        order_id=OrderId(request.order_id),
         flow=Flow.PAYOUT,
         mode=Mode.DIRECT,
         amount=request.amount,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import structlog
 
+from app.core.ids import OperationRowId
 from app.core.payment import Operation, PaymentAggregate, row_id_of
 from app.core.vocabulary import State
 from app.flows.execute import send
@@ -26,7 +27,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Due:
-    row_id: int
+    row_id: OperationRowId
     aggregate: PaymentAggregate
     operation: Operation
 
@@ -40,7 +41,12 @@ class _Due:
 
 
 async def resolve_operation(
-    services: Services, operation_row_id: int, deadline: Deadline, *, answering: bool = False, scheduled: bool = False
+    services: Services,
+    operation_row_id: OperationRowId,
+    deadline: Deadline,
+    *,
+    answering: bool = False,
+    scheduled: bool = False,
 ) -> GatewayError | None:
     """Look an operation up and post the result; or send it, if it was waiting for its turn.
 
@@ -72,7 +78,7 @@ async def resolve_operation(
     return records if isinstance(records, GatewayError) else None
 
 
-async def _load_due(services: Services, operation_row_id: int) -> _Due | None:
+async def _load_due(services: Services, operation_row_id: OperationRowId) -> _Due | None:
     aggregate = await services.payments.find(ByOperation(operation_row_id))
     if aggregate is None:
         raise LookupError(f"no operation {operation_row_id}")

@@ -10,6 +10,7 @@ from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
 
+from app.core.ids import OrderId
 from app.core.payment import Payment, PaymentAggregate
 from app.core.vocabulary import Flow
 from app.flows.execute import execute
@@ -156,7 +157,7 @@ def _new_payment(services: Services, account: MerchantAccount, trial: Trial, req
         installation_id=account.installation_id,
         account_id=account.id,
         transaction_id=trial.transaction_id,
-        order_id=request.order_id,
+        order_id=OrderId(request.order_id),
         trial=True,
         flow=Flow.CHARGE,
         amount=request.amount,

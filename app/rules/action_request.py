@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from app.core.ids import GatewayOperationId
 from app.core.payment import Operation
 from app.core.vocabulary import Kind
 from app.i18n.messages import Money
@@ -44,7 +45,7 @@ class ActionRequest:
     granted: GrantedRefund | None = None
     order: Order | None = None
     taken_from: Mapping[str, Decimal] | None = None
-    charge_id: str | None = None
+    charge_id: GatewayOperationId | None = None
     reasons: Mapping[str, str] = field(default_factory=dict)
     is_rest: bool = False
 

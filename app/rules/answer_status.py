@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from enum import Enum, auto
 
+from app.core.ids import PspReference
 from app.core.payment import Operation, SaleorEvent
 from app.core.vocabulary import Kind
 from app.rules.schedule import Schedule
@@ -38,7 +39,7 @@ def answer_status_of(
     taken: Collection[str | None],
     now: datetime,
     schedule: Schedule,
-) -> AnswerStatus | str:
+) -> AnswerStatus | PspReference:
     """Return whether Saleor has read the answer to ``operation``, according to its history of the transaction.
 
     A string is the reference that Saleor's request has instead of the operation's. ``taken``: the references of the
@@ -59,7 +60,7 @@ def answer_status_of(
     if own_request is None:
         return AnswerStatus.READ  # Saleor has no request that could still get our reference
     if own_request.psp_reference and own_request.psp_reference not in taken:
-        return own_request.psp_reference
+        return PspReference(own_request.psp_reference)
     if given_up:
         return AnswerStatus.ABANDONED
     alike = _alike([own_request], requests)

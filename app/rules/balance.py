@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
+from app.core.ids import GatewayOperationId
 from app.core.payment import Operation, Payment, returned_of_payout
 from app.core.vocabulary import GIVES_A_PAYOUT_BACK, Flow, Kind, PaymentStatus, State
 from app.i18n.currencies import smallest_unit
@@ -35,7 +36,7 @@ class RecurringCharge:
     the store still has of it.
     """
 
-    id: str
+    id: GatewayOperationId
     charged: Decimal
     refunded: Decimal
     refundable: Decimal
@@ -175,7 +176,7 @@ def _recurring_charges(operations: Sequence[Operation]) -> Iterator[RecurringCha
             yield RecurringCharge(operation.operation_id, operation.amount, refunded, left, held)
 
 
-def _remainder_of(charged: Decimal, charge_id: str | None, operations: Sequence[Operation]) -> Decimal:
+def _remainder_of(charged: Decimal, charge_id: GatewayOperationId | None, operations: Sequence[Operation]) -> Decimal:
     """Return the refundable rest of one charge: pending refunds and disputes count as gone."""
     gone = [_sum_of(operations, kind, _counts, of=charge_id) for kind in (Kind.REFUND, Kind.DISPUTE)]
     return max(ZERO, charged - sum(gone, ZERO))

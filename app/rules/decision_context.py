@@ -5,6 +5,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+from app.core.ids import OperationRowId, PspReference
 from app.core.payment import Operation, PaymentAggregate, Problem, SealToken
 from app.core.vocabulary import Kind, Origin
 from app.i18n.messages import Money, Verbatim
@@ -32,7 +33,7 @@ class DecisionContext:
 
     now: datetime
     schedule: Schedule
-    answered_operation_id: int | None = None
+    answered_operation_id: OperationRowId | None = None
     is_single_record: bool = False
     seal_token: SealToken | None = None
     arrived_at: datetime | None = None
@@ -43,7 +44,7 @@ def enqueue_note(
     message: str,
     context: DecisionContext,
     *,
-    reference: str | None = None,
+    reference: PspReference | None = None,
     due: datetime | None = None,
     operation: Operation | None = None,
 ) -> None:
@@ -56,7 +57,7 @@ def enqueue_note(
     enqueue(
         aggregate,
         EventType.INFO,
-        reference=reference or payment.order_id,
+        reference=reference or PspReference(payment.order_id),
         amount=ZERO,
         message=message,
         actions=[action.value for action in actions],
@@ -104,7 +105,7 @@ def report_operation(
     *,
     amount: Decimal,
     message: str,
-    reference: str | None = None,
+    reference: PspReference | None = None,
     card: dict[str, Any] | None = None,
 ) -> None:
     """Enqueue an event of an operation, which keeps the reference under which it is reported (laws of money, 9).

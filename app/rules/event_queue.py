@@ -11,6 +11,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+from app.core.ids import PspReference
 from app.core.payment import Operation, Payment, PaymentAggregate, SaleorEvent
 from app.core.vocabulary import EventState
 from app.rules.problems import cause_of_refused_event, clear_problem
@@ -24,7 +25,7 @@ def enqueue(
     aggregate: PaymentAggregate,
     event: EventType,
     *,
-    reference: str,
+    reference: PspReference,
     amount: Decimal,
     message: str,
     actions: list[str] | None,
@@ -116,7 +117,7 @@ def has_matching_success(event: SaleorEvent, others: Iterable[SaleorEvent]) -> b
     return any(other.type == success and other.psp_reference == event.psp_reference for other in others)
 
 
-def supersede_failures(aggregate: PaymentAggregate, success: EventType, reference: str, now: datetime) -> None:
+def supersede_failures(aggregate: PaymentAggregate, success: EventType, reference: PspReference, now: datetime) -> None:
     """Supersede the failures of an operation that Saleor has not received, before its success is added.
 
     A failure with a delivery attempt can be on its way to Saleor: it stays in the queue, before the success.

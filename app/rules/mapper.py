@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import ROUND_UP, Decimal
 
+from app.core.ids import GatewayOperationId
 from app.core.payment import Operation, Payment
 from app.core.vocabulary import Flow, Kind, State
 from app.i18n.messages import Money
@@ -38,7 +39,7 @@ class Observation:
     currency: str
     pos_id: str
     order_id: str
-    gateway_id: str
+    gateway_id: GatewayOperationId
     flow: Flow | None = None
     status_code: str | None = None
     message: str = ""
@@ -50,7 +51,7 @@ class Observation:
     method: PaymentMethod | None = None
     details: Details = field(default_factory=Details)
     card: CardToken | None = None
-    payment_id: str | None = None
+    payment_id: GatewayOperationId | None = None
     subscription: Subscription | None = None
     unknown_status: str | None = None
 
@@ -75,7 +76,7 @@ class Expectation:
     currency: str
     pos_id: str
     order_id: str
-    gateway_id: str | None = None
+    gateway_id: GatewayOperationId | None = None
     payer_fee: Decimal = Decimal(0)
     left: Decimal | None = None
     card_mask: str | None = None

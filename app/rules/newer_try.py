@@ -6,6 +6,7 @@ to pay again (laws of money, 7 and 12). Its own final record ends it, or a look-
 the decision of staff.
 """
 
+from app.core.ids import GatewayOperationId
 from app.core.payment import Operation, Payment, PaymentAggregate
 from app.core.vocabulary import Kind, Mode, State
 from app.rules.decision_context import DecisionContext
@@ -51,5 +52,5 @@ def _is_at_the_bank(seen: Observation) -> bool:
     return seen.kind is Kind.CREATE and seen.state is State.PENDING and not seen.waits_for_shopper
 
 
-def _note(operation: Operation, gateway_id: str | None) -> None:
+def _note(operation: Operation, gateway_id: GatewayOperationId | None) -> None:
     operation.details = Details.from_row(operation.details).model_copy(update={"newer_try": gateway_id}).to_row()

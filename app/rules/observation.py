@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 
+from app.core.ids import GatewayOperationId, OperationRowId, PspReference
 from app.core.payment import Operation, PaymentAggregate
 from app.core.text import fit_text
 from app.core.vocabulary import Flow, Kind, Mode, Origin, State
@@ -90,7 +91,7 @@ class UnexplainedMoney:
     method: str
     amount: Decimal
     currency: str
-    gateway_id: str
+    gateway_id: GatewayOperationId
     unknown_status: str | None = None
 
 
@@ -151,16 +152,19 @@ def observation_from_record(record: PaymentRecord | OperationRecord, language: s
         method=method,
         details=Details.from_record(record),
         card=card,
-        payment_id=fit_text(record.payment_id, _LONGEST_NAME) if kind is not Kind.RECURRING else None,
+        payment_id=None if kind is Kind.RECURRING else _gateway_id(record.payment_id),
         subscription=subscription,
         unknown_status=_unknown_status(record),
     )
 
 
-def gateway_id_of(record: PaymentRecord | OperationRecord) -> str:
+def gateway_id_of(record: PaymentRecord | OperationRecord) -> GatewayOperationId:
     """Return the gateway's id of the operation in a record."""
-    gateway_id = record.payment_id if isinstance(record, PaymentRecord) else record.operation_id
-    return fit_text(gateway_id, _LONGEST_NAME)
+    return _gateway_id(record.payment_id if isinstance(record, PaymentRecord) else record.operation_id)
+
+
+def _gateway_id(text: str) -> GatewayOperationId:
+    return GatewayOperationId(fit_text(text, _LONGEST_NAME))
 
 
 def _currency(code: str) -> str:
@@ -183,7 +187,8 @@ def normalize_observation(aggregate: PaymentAggregate, seen: Observation, arrive
     update_subscription(aggregate.payment, seen.subscription)
     seen = replace(seen, details=seen.details.as_of(arrived_at))
     if seen.kind is Kind.RECURRING and find_later_charge(aggregate, seen.details.payment_id) is not None:
-        return replace(seen, gateway_id=seen.details.payment_id or "")  # as an operation that names its payment
+        named_so = GatewayOperationId(seen.details.payment_id or "")
+        return replace(seen, gateway_id=named_so)  # as an operation that names its payment
     if seen.kind is not Kind.CREATE:
         return seen
     if aggregate.payment.flow is Flow.PAYOUT:
@@ -266,12 +271,13 @@ def bind_attempt(aggregate: PaymentAggregate, operation: Operation, seen: Observ
     is_another_card = operation.kind is Kind.CREATE and state is not State.FAILURE
     if operation.operation_id is None or is_another_card:
         operation.operation_id = seen.gateway_id
-        if any(known.psp_reference == seen.gateway_id for known in aggregate.operations if known is not operation):
+        as_reference = PspReference(seen.gateway_id)
+        if any(known.psp_reference == as_reference for known in aggregate.operations if known is not operation):
             operation.psp_reference = operation.psp_reference or new_reference(operation.kind.value)
 
 
 def find_matching_operation(
-    aggregate: PaymentAggregate, seen: Observation, answered_operation_id: int | None
+    aggregate: PaymentAggregate, seen: Observation, answered_operation_id: OperationRowId | None
 ) -> Operation | None:
     """Return the operation that ``seen`` is about; None when it was requested outside this app.
 
@@ -316,9 +322,9 @@ def _is_declined_beside(operation: Operation, seen: Observation) -> bool:
     return operation.amount != seen.amount or (None not in {ours, theirs} and ours != theirs)
 
 
-def reference_of_external_operation(aggregate: PaymentAggregate, seen: Observation) -> str:
+def reference_of_external_operation(aggregate: PaymentAggregate, seen: Observation) -> PspReference:
     """Return the reference of an operation from outside: the gateway's id, unless another operation has it already."""
     taken = {operation.psp_reference for operation in aggregate.operations} | {
         operation.operation_id for operation in aggregate.operations
     }
-    return f"{seen.gateway_id}-{seen.kind.value}" if seen.gateway_id in taken else seen.gateway_id
+    return PspReference(f"{seen.gateway_id}-{seen.kind.value}" if seen.gateway_id in taken else seen.gateway_id)

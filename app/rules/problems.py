@@ -41,6 +41,7 @@ from decimal import Decimal
 from enum import StrEnum
 
 from app.core.alerts import AlertKind
+from app.core.ids import OperationRowId
 from app.core.payment import Operation, Payment, Problem, SaleorEvent
 from app.core.text import fit_text
 from app.core.vocabulary import State
@@ -75,7 +76,7 @@ class Cause:
 
     kind: AlertKind
     key: str = ""
-    operation_id: int | None = None
+    operation_id: OperationRowId | None = None
     gateway_id: str | None = None
     issue: Issue | None = field(default=None, compare=False)
     key_without_row: str | None = field(default=None, compare=False)
@@ -110,7 +111,7 @@ def cause_of_overdue_operation(operation: Operation) -> Cause:
     return Cause(AlertKind.WAITING, str(operation.id), operation_id=operation.id)
 
 
-def cause_of_mismatch(issue: Issue, operation_id: int | None, gateway_id: str) -> Cause:
+def cause_of_mismatch(issue: Issue, operation_id: OperationRowId | None, gateway_id: str) -> Cause:
     """Return the cause of a problem that is identified by its issue and by the operation that it is about.
 
     That is the operation with that row id, or, if it has no row, the one with that ``gateway_id``.
@@ -248,7 +249,7 @@ def end_problem(payment: Payment, problem: Problem, now: datetime) -> None:
     _end_problems(payment, [problem], now)
 
 
-def clear_mismatches(payment: Payment, operation_id: int | None, gateway_id: str, now: datetime) -> None:
+def clear_mismatches(payment: Payment, operation_id: OperationRowId | None, gateway_id: str, now: datetime) -> None:
     """End the mismatches of an operation that has ended as requested."""
     _end_problems(payment, _mismatches_of(payment, operation_id, gateway_id), now)
 
@@ -264,7 +265,7 @@ def _code_of(problem: Problem) -> IssueCode | None:
     return None if issue is None else issue.code
 
 
-def _mismatches_of(payment: Payment, operation_id: int | None, gateway_id: str) -> list[Problem]:
+def _mismatches_of(payment: Payment, operation_id: OperationRowId | None, gateway_id: str) -> list[Problem]:
     return [
         problem
         for problem in filter(_is_mismatch, _unended_problems(payment))

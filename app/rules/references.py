@@ -6,6 +6,7 @@ import hashlib
 import re
 import uuid
 
+from app.core.ids import OrderId, PspReference
 from app.core.payment import Operation, Payment
 from app.core.vocabulary import Kind, Mode, State
 
@@ -14,7 +15,7 @@ _RELEASED = "-released"
 _SUFFIX = re.compile(rf"-(?:released|turn-[0-9]+|problem-[0-9a-f]{{8}}|{'|'.join(State)})$")
 
 
-def order_id_of(transaction_id: str, saleor_api_url: str) -> str:
+def order_id_of(transaction_id: str, saleor_api_url: str) -> OrderId:
     """Return the gateway's order id for a store's transaction: 32 letters and digits, deterministic.
 
     Secondary operations allow at most 32 characters (gateway interface, Limits). The order id starts with the UUID of
@@ -27,15 +28,16 @@ def order_id_of(transaction_id: str, saleor_api_url: str) -> str:
     except (binascii.Error, UnicodeDecodeError, ValueError):
         name = hashlib.sha256(transaction_id.encode()).hexdigest()
     both = f"{saleor_api_url} {transaction_id}"
-    return name[:_TRANSACTION_PART_LENGTH] + hashlib.sha256(both.encode()).hexdigest()[: 32 - _TRANSACTION_PART_LENGTH]
+    rest = hashlib.sha256(both.encode()).hexdigest()[: 32 - _TRANSACTION_PART_LENGTH]
+    return OrderId(name[:_TRANSACTION_PART_LENGTH] + rest)
 
 
-def new_reference(what: str) -> str:
+def new_reference(what: str) -> PspReference:
     """Return a unique reference of our own, for an answer that is given before the gateway's id is known."""
-    return f"{what}-{uuid.uuid4().hex}"
+    return PspReference(f"{what}-{uuid.uuid4().hex}")
 
 
-def ensure_reference(payment: Payment, operation: Operation) -> str:
+def ensure_reference(payment: Payment, operation: Operation) -> PspReference:
     """Return the reference by which Saleor knows an operation; set it first if there is none (laws of money, 9).
 
     Once set it never changes, with one exception: if our answer got lost and Saleor's own request has another
@@ -49,28 +51,28 @@ def ensure_reference(payment: Payment, operation: Operation) -> str:
         creation = operation.kind is Kind.CREATE
         ours = payment.order_id if creation else new_reference(operation.kind.value)
         hosted = creation and payment.mode is Mode.HOSTED
-        operation.psp_reference = ours if hosted else operation.operation_id or ours
+        operation.psp_reference = PspReference(ours if hosted else operation.operation_id or ours)
     return operation.psp_reference
 
 
-def reference_of_refusal(key: str) -> str:
+def reference_of_refusal(key: str) -> PspReference:
     """Return the reference of a request that was refused, always the same for the same ``key`` of the request."""
-    return f"refused-{hashlib.sha256(key.encode()).hexdigest()[:32]}"
+    return PspReference(f"refused-{hashlib.sha256(key.encode()).hexdigest()[:32]}")
 
 
-def reference_of_request(key: str) -> str:
+def reference_of_request(key: str) -> PspReference:
     """Return the reference of the event which reports that staff requested an operation in the app."""
-    return f"asked-{hashlib.sha256(key.encode()).hexdigest()[:32]}"
+    return PspReference(f"asked-{hashlib.sha256(key.encode()).hexdigest()[:32]}")
 
 
-def reference_of_pending(key: str) -> str:
+def reference_of_pending(key: str) -> PspReference:
     """Return the reference of the event with the available actions while the outcome of a request is open."""
-    return f"pending-{hashlib.sha256(key.encode()).hexdigest()[:32]}"
+    return PspReference(f"pending-{hashlib.sha256(key.encode()).hexdigest()[:32]}")
 
 
-def reference_of_release(capture_reference: str) -> str:
+def reference_of_release(capture_reference: str) -> PspReference:
     """Return the reference of the event which reports that a partial capture released the rest of a reservation."""
-    return f"{capture_reference}{_RELEASED}"
+    return PspReference(f"{capture_reference}{_RELEASED}")
 
 
 def is_release(reference: str) -> bool:
@@ -78,27 +80,27 @@ def is_release(reference: str) -> bool:
     return reference.endswith(_RELEASED)
 
 
-def reference_of_turn(dispute_reference: str, turn: str) -> str:
+def reference_of_turn(dispute_reference: str, turn: str) -> PspReference:
     """Return the reference of a further turn of a dispute, whose first has the reference of the dispute itself."""
-    return f"{dispute_reference}-turn-{turn}"
+    return PspReference(f"{dispute_reference}-turn-{turn}")
 
 
-def reference_of_note(order_id: str, state: State) -> str:
+def reference_of_note(order_id: str, state: State) -> PspReference:
     """Return the reference of the note that a payment has reached a state: staff are notified once per state."""
-    return f"{order_id}-{state.value}"
+    return PspReference(f"{order_id}-{state.value}")
 
 
-def reference_of_subscription_end(order_id: str) -> str:
+def reference_of_subscription_end(order_id: str) -> PspReference:
     """Return the reference of the note that a payment's subscription was cancelled: staff are notified once."""
-    return f"{order_id}-subscription-cancelled"
+    return PspReference(f"{order_id}-subscription-cancelled")
 
 
-def reference_of_problem(order_id: str, what: str) -> str:
+def reference_of_problem(order_id: str, what: str) -> PspReference:
     """Return the reference of the note about a problem; ``what`` tells it from other problems of the payment.
 
     The same problem of a payment is reported once.
     """
-    return f"{order_id}-problem-{hashlib.sha256(what.encode()).hexdigest()[:8]}"
+    return PspReference(f"{order_id}-problem-{hashlib.sha256(what.encode()).hexdigest()[:8]}")
 
 
 def base_of_reference(reference: str) -> str:

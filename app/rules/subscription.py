@@ -8,6 +8,7 @@ are reported to Saleor where it knows the customer: on the transaction of that o
 from dataclasses import dataclass
 from datetime import date, datetime
 
+from app.core.ids import GatewayOperationId
 from app.core.payment import Operation, Payment, PaymentAggregate
 from app.core.text import fit_text
 from app.core.vocabulary import SUBSCRIPTION_CANCELED, Kind, State
@@ -95,10 +96,10 @@ def is_later_charge(
     return created_at >= succeeded_at
 
 
-def charge_id_of(aggregate: PaymentAggregate, payment_id: str | None) -> str | None:
+def charge_id_of(aggregate: PaymentAggregate, payment_id: str | None) -> GatewayOperationId | None:
     """Return the id of the later charge that an operation belongs to; None: it belongs to the payment itself."""
     ours = payment_id in {None, aggregate.create.operation_id} or aggregate.payment.recurring_id is None
-    return None if ours else payment_id
+    return None if ours or payment_id is None else GatewayOperationId(payment_id)
 
 
 def find_later_charge(aggregate: PaymentAggregate, payment_id: str | None) -> Operation | None:

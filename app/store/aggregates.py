@@ -15,6 +15,7 @@ from sqlmodel import col
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.core import payment as core
+from app.core.ids import EventRowId, OperationRowId, PaymentRowId
 from app.core.payment import PaymentAggregate, row_id_of
 from app.core.vocabulary import EventState, Kind
 from app.store.columns import table_of
@@ -63,7 +64,7 @@ ORDERS = JobQueue(
 class ById:
     """The payment with that row id."""
 
-    payment_id: int
+    payment_id: PaymentRowId
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +88,14 @@ class ByOrder:
 class ByOperation:
     """The payment to which the operation with that row id belongs."""
 
-    operation_id: int
+    operation_id: OperationRowId
 
 
 @dataclass(frozen=True, slots=True)
 class ByEvent:
     """The payment that the event with that row id is about."""
 
-    event_id: int
+    event_id: EventRowId
 
 
 PaymentSelector: TypeAlias = ById | ByTransaction | ByOrder | ByEvent

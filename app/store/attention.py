@@ -14,6 +14,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.core.alerts import AlertKind
+from app.core.ids import EventRowId
 from app.core.notification import OutcomeCode
 from app.core.vocabulary import EventState
 from app.store.problems import OPEN
@@ -261,7 +262,7 @@ def refused_requests(installation_id: int, *, since: datetime) -> Any:
 
 async def refused_event_ids(
     session: AsyncSession, installation_id: int, *, order_id: str | None = None, most: int = 500
-) -> list[int]:
+) -> list[EventRowId]:
     """Return the row ids of events that Saleor has refused, of a store or of one of its payments, the oldest first."""
     with_problem = (Payment.installation_id == installation_id, col(Payment.problem_since).is_not(None))
     payments = select(Payment.id).where(*with_problem)
@@ -273,4 +274,4 @@ async def refused_event_ids(
         .order_by(col(SaleorEvent.id))
         .limit(most)
     )
-    return [event_id for event_id in (await session.exec(query)).all() if event_id is not None]
+    return [EventRowId(event_id) for event_id in (await session.exec(query)).all() if event_id is not None]

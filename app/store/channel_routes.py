@@ -7,6 +7,7 @@ from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 from sqlmodel.sql.expression import Select
 
+from app.core.ids import PaymentRowId
 from app.core.vocabulary import SUBSCRIPTION_CANCELED, PaymentStatus
 from app.store.tables import ChannelRoute, MerchantAccount, Payment
 
@@ -26,7 +27,9 @@ def select_route(
     )
 
 
-async def payment_ids_of_test_projects(session: AsyncSession, installation_id: int, channel: str) -> Sequence[int]:
+async def payment_ids_of_test_projects(
+    session: AsyncSession, installation_id: int, channel: str
+) -> Sequence[PaymentRowId]:
     """Return the row ids of payments of a channel in test projects that can be paid, or go on to be.
 
     The latter: their order may yet be placed, or their subscription is charged. Newest first.
@@ -48,7 +51,7 @@ async def payment_ids_of_test_projects(session: AsyncSession, installation_id: i
         )
         .order_by(col(Payment.created_at).desc(), col(Payment.id).desc())
     )
-    return [payment_id for payment_id in (await session.exec(query)).all() if payment_id is not None]
+    return [PaymentRowId(payment_id) for payment_id in (await session.exec(query)).all() if payment_id is not None]
 
 
 def find_route_changes(

@@ -52,7 +52,7 @@ class BoundedText(TypeDecorator[str]):
         return None if value is None else fit_text(value, self.max_length)
 
 
-OrderId = BoundedText(32, bytewise=True)
+OrderIdText = BoundedText(32, bytewise=True)
 """The type of an order id."""
 
 Prose = BoundedText(4000, prose=True)

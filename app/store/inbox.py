@@ -200,7 +200,7 @@ class Inbox:
         notifications = await self._read(session, many)
         orders = {(notification.account_id, notification.order_id) for notification in notifications.values()}
         found = await lock_payments(session, [ByOrder(order_id, account_id=account) for account, order_id in orders])
-        payments = {(aggregate.payment.account_id, aggregate.payment.order_id): aggregate for aggregate in found}
+        payments = {(aggregate.payment.account_id, str(aggregate.payment.order_id)): aggregate for aggregate in found}
         results: dict[int, ProcessingResult] = {}
         for turn, dues in enumerate(_rounds(many, notifications)):
             if turn:  # what the previous round added must have its ids

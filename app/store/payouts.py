@@ -137,5 +137,5 @@ async def _records(session: AsyncSession, rows: Sequence[Payout]) -> list[Payout
         return []
     query = WITH_ACCOUNT.where(col(Payment.id).in_([row.payment_id for row in rows]))
     aggregates = await load_aggregates(session, await read_payments(session, query))
-    by_id = {aggregate.payment.id: aggregate for aggregate in aggregates}
+    by_id: Mapping[int | None, PaymentAggregate] = {aggregate.payment.id: aggregate for aggregate in aggregates}
     return [PayoutRecord(row, by_id[row.payment_id]) for row in rows]

@@ -16,6 +16,7 @@ from sqlalchemy import func, or_, update
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from app.core.ids import PaymentRowId
 from app.core.vocabulary import EventState, Flow, PaymentStatus
 from app.store.job_queue import JobQueue
 from app.store.tables import Installation, Payment, SaleorEvent
@@ -109,7 +110,7 @@ async def record_token_check(
         await revive(session, installation_id, now)
 
 
-async def payment_ids_to_be_paid(session: AsyncSession, installation_id: int) -> Sequence[int]:
+async def payment_ids_to_be_paid(session: AsyncSession, installation_id: int) -> Sequence[PaymentRowId]:
     """Return the row ids of payments that can still be paid, and that are reported to that Saleor. Newest first."""
     query = (
         select(Payment.id)
@@ -121,4 +122,4 @@ async def payment_ids_to_be_paid(session: AsyncSession, installation_id: int) ->
         )
         .order_by(col(Payment.created_at).desc(), col(Payment.id).desc())
     )
-    return [payment_id for payment_id in (await session.exec(query)).all() if payment_id is not None]
+    return [PaymentRowId(payment_id) for payment_id in (await session.exec(query)).all() if payment_id is not None]

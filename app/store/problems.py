@@ -18,6 +18,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.core import payment as core
 from app.core.alerts import AlertKind
+from app.core.ids import PaymentRowId
 from app.core.vocabulary import Kind
 from app.store.aggregates import ALONE, load_problems
 from app.store.job_queue import JobQueue
@@ -49,11 +50,11 @@ _FIRST_OF_ITS_KIND = ~exists().where(
 
 async def payment_ids_with_problem(
     session: AsyncSession, installation_id: int, account_id: str, kinds: Collection[AlertKind]
-) -> Sequence[int]:
+) -> Sequence[PaymentRowId]:
     """Return the row ids of an account's payments that have an open problem of one of these kinds."""
     theirs = (Problem.installation_id == installation_id, Problem.account_id == account_id)
     query = select(Problem.payment_id).where(*theirs, col(Problem.kind).in_(kinds), *OPEN).distinct()
-    return [payment_id for payment_id in (await session.exec(query)).all() if payment_id is not None]
+    return [PaymentRowId(payment_id) for payment_id in (await session.exec(query)).all() if payment_id is not None]
 
 
 async def mismatches_of_payments(

@@ -230,7 +230,7 @@ class PaymentRepository:
 
 async def _read_all(session: AsyncSession, payment_ids: Sequence[int]) -> list[Payment]:
     found = await read_payments(session, ALONE.where(PAYMENTS.table.c.id.in_(payment_ids)))
-    payments = {payment.id: payment for payment in found}
+    payments: dict[int | None, Payment] = {payment.id: payment for payment in found}
     return [payments[payment_id] for payment_id in payment_ids]
 
 

@@ -3,6 +3,7 @@
 import structlog
 from pydantic import ValidationError
 
+from app.core.ids import EventRowId, PspReference
 from app.core.payment import Payment, PaymentAggregate, SaleorEvent, row_id_of
 from app.rules.decisions.delivery import (
     EventDue,
@@ -28,7 +29,7 @@ log = structlog.get_logger(__name__)
 
 
 async def deliver(
-    services: Services, saleor: SaleorClient, event_id: int, written: PaymentAggregate | None = None
+    services: Services, saleor: SaleorClient, event_id: EventRowId, written: PaymentAggregate | None = None
 ) -> bool:
     """Report one claimed event to its Saleor and commit the outcome; return False if Saleor did not respond.
 
@@ -113,7 +114,7 @@ def _build_report(payment: Payment, event: SaleorEvent, page: str | None) -> Eve
 
 
 async def _was_already_reported(
-    services: Services, saleor: SaleorClient, aggregate: PaymentAggregate, event_id: int
+    services: Services, saleor: SaleorClient, aggregate: PaymentAggregate, event_id: EventRowId
 ) -> bool:
     """Return True when Saleor already has the event of an external operation: the event is then marked delivered.
 
@@ -140,7 +141,7 @@ async def _was_already_reported(
     unknown = [reference for reference in matching if reference and reference not in known]
     if not unknown or event.psp_reference in matching:
         return False
-    found = FoundInHistory(event_id, unknown[-1], services.now())
+    found = FoundInHistory(event_id, PspReference(unknown[-1]), services.now())
     is_known = await services.payments.record(ByEvent(event_id), found)
     if is_known:
         detail = "Saleor has it from before the backup was restored"

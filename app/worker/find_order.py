@@ -2,6 +2,7 @@
 
 import structlog
 
+from app.core.ids import PaymentRowId
 from app.rules.decisions.answer_confirmation import stated_pause
 from app.rules.decisions.placed_order import OrderAsked, OrderNotAsked, OrderNotStated
 from app.services import Services
@@ -14,7 +15,7 @@ from saleor_app_sdk.orders import fetch_source
 log = structlog.get_logger(__name__)
 
 
-async def find_order(services: Services, saleor: SaleorClient, payment_id: int) -> bool:
+async def find_order(services: Services, saleor: SaleorClient, payment_id: PaymentRowId) -> bool:
     """Query Saleor for the order of one claimed payment and commit the result; return False if it did not respond.
 
     Concurrent look-ups are batched: their reads, requests and writes.

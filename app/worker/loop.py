@@ -11,6 +11,7 @@ from time import monotonic
 
 import structlog
 
+from app.core.ids import EventRowId, OperationRowId
 from app.flows.notifications import process
 from app.flows.open_pages import check_polled_page
 from app.flows.reconciliation.run import reconcile
@@ -61,7 +62,7 @@ class Worker:
             return await process(services, claim.row_id, claim.written)
 
         async def deliver_event(services: Services, claim: Claim) -> bool:
-            return await deliver(services, saleor, claim.row_id, claim.written)
+            return await deliver(services, saleor, EventRowId(claim.row_id), claim.written)
 
         self._consumers = (
             Consumer(Job(NOTIFICATIONS, process_notification, limit=100, share=50)),
@@ -250,7 +251,7 @@ def _of_row(handler: Callable[..., Awaitable[object]], *more: object) -> Callabl
     return handle
 
 
-async def _poll_operation(services: Services, saleor: SaleorClient, operation_row_id: int) -> bool:
+async def _poll_operation(services: Services, saleor: SaleorClient, operation_row_id: OperationRowId) -> bool:
     deadline = Deadline(services.schedule.budget.total_seconds())
     error = await resolve_operation(services, operation_row_id, deadline, scheduled=True)
     await check_polled_page(services, saleor, operation_row_id)

@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from app.core.alerts import AlertKind
+from app.core.ids import OperationRowId
 from app.core.notification import StoredNotification
 from app.core.payment import Operation, Payment, PaymentAggregate, SaleorEvent
 from app.core.vocabulary import EventState, Flow, Kind, State
@@ -22,7 +23,7 @@ from tests.payments.problems import issue_saying
 
 BEGUN = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 TRANSACTION = "VHJhbnNhY3Rpb25JdGVtOjczZWY4MzM5LTk5YjktNDZiMy04NDYxLWE4OTc2ZjYzNTliYg=="
-DIFFERS = Cause(AlertKind.MISMATCH, "differs", operation_id=1)
+DIFFERS = Cause(AlertKind.MISMATCH, "differs", operation_id=OperationRowId(1))
 ORDER = order_id_of(TRANSACTION, SALEOR)
 
 

@@ -15,7 +15,7 @@ from sqlmodel.sql.sqltypes import AutoString
 
 from app.core.text import fit_text
 from app.core.vocabulary import State
-from app.store.columns import Amount, BoundedText, Moment, OrderId, enum_type
+from app.store.columns import Amount, BoundedText, Moment, OrderIdText, enum_type
 from app.store.database import Database, async_url, create_engine, is_sqlite
 from app.store.tables import MerchantAccount, Operation
 from tests.db.rows import NOON, a_payment, read_raw
@@ -116,7 +116,7 @@ _SCRATCH = Table(
     Column("id", Integer, primary_key=True),
     Column("short", BoundedText(3)),
     Column("name", BoundedText(32)),
-    Column("order_id", OrderId),
+    Column("order_id", OrderIdText),
     Column("free", BoundedText()),
     Column("prose", BoundedText(40, prose=True)),
     Column("said", JSON),

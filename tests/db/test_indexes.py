@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, insert, text
 
+from app.core.ids import EventRowId, PaymentRowId
 from app.core.payment import row_id_of
 from app.core.vocabulary import Kind, State
 from app.store.aggregates import ATTEMPTS, ORDERS, ByEvent, ById, ByOrder, ByTransaction, PaymentSelector, SameDebt
@@ -49,13 +50,13 @@ async def payments(database: Database, database_url: str, account: MerchantAccou
 @pytest.mark.parametrize(
     ("which", "debts"),
     [
-        ([ById(5)], []),
+        ([ById(PaymentRowId(5))], []),
         ([ByOrder("order5")], []),
         ([ByOrder(f"order{number}") for number in range(50)], []),
         ([ByTransaction(1, "order5")], []),
-        ([ByEvent(1)], []),
+        ([ByEvent(EventRowId(1))], []),
         ([], [SameDebt(1, "order5", ["order6"])]),
-        ([ById(5), ByOrder("order6")], [SameDebt(1, "order5", ["order6"])]),
+        ([ById(PaymentRowId(5)), ByOrder("order6")], [SameDebt(1, "order5", ["order6"])]),
     ],
     ids=["id", "order", "orders", "transaction", "event", "debt", "all of them"],
 )

@@ -13,6 +13,7 @@ import pytest
 
 from app.core import payment as core
 from app.core.alerts import AlertKind
+from app.core.ids import PaymentRowId
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import EventState, Kind, State
 from app.store.aggregates import ALONE, ById, load_outlines, read_payments
@@ -53,7 +54,7 @@ async def stored(database: Database, account: MerchantAccount, *operations: core
 async def changed(database: Database, step: Callable[[PaymentAggregate], Any]) -> list[str]:
     """Change the payment; return the statements that write, each up to its condition."""
     with record_statements(database) as asked:
-        await PaymentRepository(database).record(ById(1), Change(step))
+        await PaymentRepository(database).record(ById(PaymentRowId(1)), Change(step))
     return [statement.partition(" WHERE")[0] for statement, _ in asked if not statement.startswith("SELECT")]
 
 

@@ -11,6 +11,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.core import payment as core
 from app.core.alerts import AlertKind
+from app.core.ids import PaymentRowId
 from app.core.payment import PaymentAggregate, row_id_of
 from app.store.aggregates import ById
 from app.store.attention import CountedProblems, problem_counts
@@ -35,12 +36,14 @@ async def raised(database: Database, number: int, kind: AlertKind = MISMATCH, **
         payment.has_problems, payment.problem_since = True, usual["raised_at"]
         payment.problems.append(core.Problem(**usual | {"kind": kind} | different))
 
-    await PaymentRepository(database).record(ById(number), Change(step))
+    await PaymentRepository(database).record(ById(PaymentRowId(number)), Change(step))
 
 
 async def problems(database: Database) -> list[core.Problem]:
     """Return the problems of the first payment that have not ended."""
-    return await PaymentRepository(database).record(ById(1), Change(lambda aggregate: aggregate.payment.problems))
+    return await PaymentRepository(database).record(
+        ById(PaymentRowId(1)), Change(lambda aggregate: aggregate.payment.problems)
+    )
 
 
 def minutes(number: int) -> timedelta:
@@ -88,7 +91,7 @@ async def test_each_is_there_once_until_it_has_ended(database: Database, account
         for problem in aggregate.payment.problems:
             problem.ended_at = NOON
 
-    await PaymentRepository(database).record(ById(1), Change(end))
+    await PaymentRepository(database).record(ById(PaymentRowId(1)), Change(end))
     assert await problems(database) == []
     await raised(database, 1, key="one")
     assert [problem.key for problem in await problems(database)] == ["one"]

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.core.fact import AttemptFact, PayoutFact
+from app.core.ids import PaymentRowId, PspReference
 from app.core.payment import PaymentAggregate, SaleorEvent, row_id_of
 from app.core.vocabulary import Kind, State
 from app.rules.problems import add_problem, cause_of_mismatch
@@ -129,7 +130,7 @@ async def test_a_step_is_saved_with_all_that_it_added(database: Database, accoun
         refund = an_operation(
             Kind.REFUND, State.INTENT, id=None, shares={"seller": Decimal("5.00"), "other": Decimal("7.00")}
         )
-        event = SaleorEvent(type="INFO", psp_reference="event", amount=Decimal("1.00"), created_at=NOON)
+        event = SaleorEvent(type="INFO", psp_reference=PspReference("event"), amount=Decimal("1.00"), created_at=NOON)
         own.operations.append(refund)
         own.events.append(event)
         own.create.shares = {"other": Decimal("9.00")}
@@ -160,7 +161,9 @@ async def test_a_step_that_raises_changes_nothing_and_harms_nobody(
         moves(aggregate)
         raise RuntimeError("this is not possible")
 
-    first = asyncio.create_task(payments.record(ById(0), Change(moves)))  # whoever comes now is written together
+    first = asyncio.create_task(
+        payments.record(ById(PaymentRowId(0)), Change(moves))
+    )  # whoever comes now is written together
     await asyncio.sleep(0)
     answers: Sequence[Any] = await asyncio.gather(
         first,
@@ -195,7 +198,9 @@ async def test_a_step_that_refuses_is_an_answer_and_its_neighbours_are_not_done_
         raise RuntimeError("this is not possible")
 
     ids = [row_id_of(other.payment) for other in others]
-    first = asyncio.create_task(payments.record(ById(0), Change(moves)))  # whoever comes now is written together
+    first = asyncio.create_task(
+        payments.record(ById(PaymentRowId(0)), Change(moves))
+    )  # whoever comes now is written together
     await asyncio.sleep(0)
     changes = {payment_id: Change(refuses if payment_id == ids[4] else moves) for payment_id in ids}
     answers: Sequence[Any] = await asyncio.gather(
@@ -222,7 +227,9 @@ def _adds_an_operation(aggregate: PaymentAggregate) -> None:
 
 
 def _adds_an_event(aggregate: PaymentAggregate) -> None:
-    aggregate.events.append(SaleorEvent(type="INFO", psp_reference="event", amount=HUNDRED, created_at=NOON))
+    aggregate.events.append(
+        SaleorEvent(type="INFO", psp_reference=PspReference("event"), amount=HUNDRED, created_at=NOON)
+    )
 
 
 def _assigns_shares(aggregate: PaymentAggregate) -> None:
@@ -250,7 +257,7 @@ async def test_a_step_that_changed_something_before_it_refused_leaves_nothing_be
     def moves(aggregate: PaymentAggregate) -> None:
         aggregate.create.state = State.INIT
 
-    first = asyncio.create_task(payments.record(ById(0), Change(moves)))
+    first = asyncio.create_task(payments.record(ById(PaymentRowId(0)), Change(moves)))
     await asyncio.sleep(0)
     answers = await asyncio.gather(
         first,

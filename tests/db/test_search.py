@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from app.core.ids import OrderId
 from app.core.payment import Operation, Payment
 from app.core.vocabulary import Flow, Kind, PaymentStatus, State
 from app.store.accounts import AccountRepository
@@ -68,7 +69,7 @@ async def test_the_newest_come_first_and_pages_neither_repeat_nor_leave_out(
     assert await orders(database, PaymentFilter()) == expected
     for most in (1, 2, 3):
         seen: list[str] = []
-        while page := await orders(database, PaymentFilter(), most, by_order[seen[-1]] if seen else None):
+        while page := await orders(database, PaymentFilter(), most, by_order[OrderId(seen[-1])] if seen else None):
             seen += page
         assert seen == expected
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from sqlmodel import col, select
 
+from app.core.ids import PaymentRowId
 from app.core.payment import Operation, PaymentAggregate, row_id_of
 from app.core.vocabulary import Flow, Kind, State
 from app.rules.balance import update_booking
@@ -105,7 +106,7 @@ class History:
 
     async def change(self, step: Any) -> None:
         if self.ids:
-            await self.payments.record(ById(self.chance.choice(self.ids)), Change(step))
+            await self.payments.record(ById(PaymentRowId(self.chance.choice(self.ids))), Change(step))
 
     def _moment(self) -> datetime:
         """The gateway's clock: mostly now, sometimes long ago, as it tells late."""
@@ -252,7 +253,7 @@ async def test_fees_of_charges_and_captures_of_one_day_are_added(history: Histor
 
     for flow, step in ((Flow.CHARGE, charged), (Flow.AUTHORIZATION, captured)):
         await history.begin(flow)
-        await history.payments.record(ById(history.ids[-1]), Change(step))
+        await history.payments.record(ById(PaymentRowId(history.ids[-1])), Change(step))
     history.now += 2 * DAY
     await history.sum()
     day = Days(BEGUN.date(), BEGUN.date())
@@ -264,19 +265,21 @@ async def test_fees_of_charges_and_captures_of_one_day_are_added(history: Histor
 
 async def test_an_ordinary_payment_costs_no_note(history: History) -> None:
     await history.begin(Flow.CHARGE)
-    await history.payments.record(ById(history.ids[0]), Change(ends(BEGUN)))
-    await history.payments.record(ById(history.ids[0]), Change(lambda aggregate: setattr(aggregate.create, "polls", 3)))
+    await history.payments.record(ById(PaymentRowId(history.ids[0])), Change(ends(BEGUN)))
+    await history.payments.record(
+        ById(PaymentRowId(history.ids[0])), Change(lambda aggregate: setattr(aggregate.create, "polls", 3))
+    )
     assert await notes(history.database) == []
 
 
 async def test_what_comes_late_leaves_a_note_and_the_day_is_summed_anew(history: History) -> None:
     await history.begin(Flow.CHARGE)
     await history.begin(Flow.CHARGE)
-    await history.payments.record(ById(history.ids[0]), Change(ends(BEGUN)))
+    await history.payments.record(ById(PaymentRowId(history.ids[0])), Change(ends(BEGUN)))
     history.now += 2 * DAY
     await history.sum()
     late = ends(history.now, processed_at=BEGUN.isoformat())
-    await history.payments.record(ById(history.ids[1]), Change(late))
+    await history.payments.record(ById(PaymentRowId(history.ids[1])), Change(late))
     assert await notes(history.database) == [BEGUN.date()]
     async with history.database.transaction() as session:
         assert await days_without_sums(session, [history.account.id], Days(BEGUN.date(), BEGUN.date())) == [
@@ -307,7 +310,7 @@ async def test_a_note_that_comes_while_its_day_is_summed_stays(
 
     async def meanwhile(*asked: Any) -> list[Total]:
         found = await our_totals(*asked)
-        await history.payments.record(ById(history.ids[0]), Change(late))
+        await history.payments.record(ById(PaymentRowId(history.ids[0])), Change(late))
         return found
 
     monkeypatch.setattr("app.store.summed_days.our_totals", meanwhile)

@@ -14,6 +14,7 @@ from uuid import NAMESPACE_OID, uuid5
 
 import pytest
 
+from app.core.ids import OrderId
 from app.core.vocabulary import Flow, Kind, State
 from app.flows.reconciliation.gather import start_register
 from app.rules.addresses import Addresses
@@ -116,7 +117,7 @@ async def send(
         an_aggregate(Flow.AUTHORIZATION, State.SUCCESS).payment,
         an_operation(kind, State.INTENT, amount),
     )
-    payment.order_id, payment.currency = order_id, harness.currency
+    payment.order_id, payment.currency = OrderId(order_id), harness.currency
     operation.request = {"comment": "Why", **stored}
     request = operation_request(payment, operation, account, ADDRESSES.notifications(account.id))
     call: Any = {
@@ -210,7 +211,7 @@ async def test_a_payout_to_a_known_recipient(harness: Harness) -> None:
         account_of(harness),
         terms,
         PaymentInstrument({"cc_number": CARD["cc_number"]}),
-        order_id=harness.order_id("prize"),
+        order_id=OrderId(harness.order_id("prize")),
         ip="203.0.113.7",
         server_url=ADDRESSES.notifications("account"),
         customer_id="VXNlcjox",

@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any, TypeVar
 
 from app.core.fact import AttemptFact, Fact
+from app.core.ids import EventRowId, OperationRowId, OrderId, PaymentRowId
 from app.core.payment import Operation, Payment, PaymentAggregate
 from app.core.vocabulary import EventState, Kind, Mode, Origin, State
 from app.rules.action_request import ActionRequest
@@ -60,7 +61,7 @@ _ACTIONS = {
 }
 
 
-def context_at(world: World, *, answering: int | None = None, single: bool = False) -> DecisionContext:
+def context_at(world: World, *, answering: OperationRowId | None = None, single: bool = False) -> DecisionContext:
     """Return the context of a decision now."""
     return DecisionContext(world.now, SCHEDULE, answering, is_single_record=single)
 
@@ -98,11 +99,11 @@ def _json(body: Any) -> Any:
 def begin(world: World, attempt: Attempt, request: Event) -> None:
     """Record the intent of a payment, and call the gateway; or refuse the payment."""
     payment = Payment(
-        id=world.attempts.index(attempt) + 1,
+        id=PaymentRowId(world.attempts.index(attempt) + 1),
         installation_id=1,
         account_id=ACCOUNT_ID,
         transaction_id=attempt.transaction.id,
-        order_id=attempt.order.order_id,
+        order_id=OrderId(attempt.order.order_id),
         flow=world.flow,
         amount=request.amount,
         currency="UAH",
@@ -182,10 +183,10 @@ def record_call(world: World, attempt: Attempt, call: Call) -> None:
     assert aggregate is not None
     assert result is not None
     attempt.calls.remove(call)
-    operation = aggregate.operation_by_id(call.operation_id)
-    context = context_at(world, answering=None if call.request is None else call.operation_id)
+    operation = aggregate.operation_by_id(OperationRowId(call.operation_id))
+    context = context_at(world, answering=None if call.request is None else OperationRowId(call.operation_id))
     is_creation = operation.kind is Kind.CREATE and not isinstance(result, GatewayError)
-    returned = CallReturned(call.operation_id, result, context, waited=call.request is None)
+    returned = CallReturned(OperationRowId(call.operation_id), result, context, waited=call.request is None)
     _record_of_attempt(world, attempt, returned, _aggregates(world) if is_creation else [aggregate])
     if call.request is None:
         return
@@ -250,7 +251,9 @@ def send_due(world: World, attempt: Attempt, operation: Operation) -> None:
 
 def finish_look_up(world: World, attempt: Attempt, look_up: LookUp) -> None:
     """Post what a look-up has shown, and send what follows from it."""
-    looked_up = OrderLookedUp(look_up.operation_id, look_up.ended, look_up.records, context_at(world), scheduled=True)
+    looked_up = OrderLookedUp(
+        OperationRowId(look_up.operation_id), look_up.ended, look_up.records, context_at(world), scheduled=True
+    )
     closing = _record(attempt, looked_up)
     if closing is not None:
         assert closing[1].id is not None
@@ -275,16 +278,16 @@ def prepare_report(world: World, attempt: Attempt, event_id: int) -> Any:
     """Return the claimed event if it is to be reported now; or None."""
     aggregate = attempt.aggregate
     assert aggregate is not None
-    aggregate.event_by_id(event_id).attempts += 1
-    due = find_ready_event(aggregate, event_id) or _record(
-        attempt, EventDue(event_id, world.now, SCHEDULE.answer_window)
+    aggregate.event_by_id(EventRowId(event_id)).attempts += 1
+    due = find_ready_event(aggregate, EventRowId(event_id)) or _record(
+        attempt, EventDue(EventRowId(event_id), world.now, SCHEDULE.answer_window)
     )
     if due.awaited is not None:
         read = HistoryRead(due.awaited, history_of(attempt.transaction.events), context_at(world))
         if _record(attempt, read).granted is not None:
             refused_with = request_grant(world, attempt)
             _record(attempt, RefundRerequested(due.awaited, context_at(world), refused_with))
-        due = _record(attempt, EventDue(event_id, world.now, SCHEDULE.answer_window, confirmed=True))
+        due = _record(attempt, EventDue(EventRowId(event_id), world.now, SCHEDULE.answer_window, confirmed=True))
     attempt.store()
     return due.event
 
@@ -305,7 +308,7 @@ def request_grant(world: World, attempt: Attempt) -> str | None:
 
 def record_report(world: World, attempt: Attempt, event_id: int, outcome: ReportOutcome | SaleorError) -> None:
     """Record what Saleor has answered to a report."""
-    _record(attempt, EventReported(event_id, outcome, context_at(world)))
+    _record(attempt, EventReported(EventRowId(event_id), outcome, context_at(world)))
 
 
 def history_of(events: Sequence[Event]) -> tuple[HistoryEntry, ...]:

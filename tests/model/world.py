@@ -12,6 +12,7 @@ from functools import cache
 from re import compile as pattern
 from typing import Any
 
+from app.core.ids import EventRowId, OperationRowId
 from app.core.payment import Account, Operation, PaymentAggregate
 from app.core.vocabulary import EventState, Flow, Mode, State
 from app.rules.decisions.gateway_call import Outcome
@@ -112,19 +113,19 @@ class Attempt:
     def operation(self, operation_id: int) -> Operation:
         """Return an operation of the payment."""
         assert self.aggregate is not None
-        return self.aggregate.operation_by_id(operation_id)
+        return self.aggregate.operation_by_id(OperationRowId(operation_id))
 
     def store(self) -> PaymentAggregate:
         """Do what the store does with a commit: give ids, and complete links."""
         aggregate = self.aggregate
         assert aggregate is not None
         for number, operation in enumerate(aggregate.operations, 1):
-            operation.id = number
+            operation.id = OperationRowId(number)
         for about, operation in aggregate.links:
             about.operation_id = operation.id
         aggregate.links.clear()
         for number, event in enumerate(aggregate.events, 1):
-            event.id = number
+            event.id = EventRowId(number)
         for number, problem in enumerate(aggregate.payment.problems, 1):
             problem.id = problem.id or number
         aggregate.cards_to_save.clear()

@@ -3,6 +3,7 @@
 import pytest
 from sqlalchemy import event
 
+from app.core.ids import PspReference
 from app.rules.decision_context import enqueue_note
 from app.store.aggregates import ByOrder
 from integration_base import telemetry
@@ -44,7 +45,11 @@ async def test_what_is_committed_together_is_done_in_the_trace_of_each(paid_shop
             context = paid_shop.services.decision_context()
             await paid_shop.services.payments.record(
                 ByOrder(paid_shop.order_id),
-                Change(lambda payment: enqueue_note(payment, f"note {number}", context, reference=f"note-{number}")),
+                Change(
+                    lambda payment: enqueue_note(
+                        payment, f"note {number}", context, reference=PspReference(f"note-{number}")
+                    )
+                ),
             )
 
     def count(_connection: object) -> None:

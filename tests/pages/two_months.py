@@ -5,6 +5,7 @@ from datetime import UTC, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
+from app.core.ids import OrderId
 from app.core.payment import Operation, Payment
 from app.core.vocabulary import Flow, Kind, State
 from app.rules.balance import status_of, update_booking
@@ -52,7 +53,7 @@ def _payment(account: MerchantAccount, number: int, at: datetime, chance: random
         installation_id=account.installation_id,
         account_id=account.id,
         transaction_id=f"two-months-{number}",
-        order_id=f"{number:032x}",
+        order_id=OrderId(f"{number:032x}"),
         order_number=str(5000 + number),
         flow=Flow.CHARGE,
         amount=Decimal(chance.randint(15_000, 380_000)) / 100,

@@ -5,6 +5,7 @@ from decimal import Decimal
 from itertools import count
 from typing import Any
 
+from app.core.ids import GatewayOperationId, OperationRowId, OrderId, PaymentRowId
 from app.core.payment import Operation, Payment, PaymentAggregate
 from app.core.vocabulary import Flow, Kind, State
 from app.rules.decision_context import DecisionContext
@@ -38,11 +39,11 @@ def an_operation(kind: Kind, state: State, amount: Decimal = HUNDRED, **more: An
 def an_aggregate(flow: Flow, state: State, *operations: Operation, amount: Decimal = HUNDRED) -> PaymentAggregate:
     """Return a payment over ``amount`` in that state, with what was done to it."""
     payment = Payment(
-        id=1,
+        id=PaymentRowId(1),
         installation_id=1,
         account_id="account",
         transaction_id="VHJhbnNhY3Rpb25JdGVtOjE=",
-        order_id=ORDER,
+        order_id=OrderId(ORDER),
         flow=flow,
         amount=amount,
         currency="UAH",
@@ -75,7 +76,9 @@ def observation(
 ) -> Observation:
     """Return what the gateway says, of the payment on paper unless told otherwise."""
     members: dict[str, Any] = {"currency": "UAH", "pos_id": POS, "order_id": ORDER, "message": f"{kind} {state}"}
-    return Observation(kind=kind, state=state, amount=amount, gateway_id=gateway_id, **(members | more))
+    return Observation(
+        kind=kind, state=state, amount=amount, gateway_id=GatewayOperationId(gateway_id), **(members | more)
+    )
 
 
 def known_operation(kind: Kind, state: State, flow: Flow = Flow.CHARGE, **more: Any) -> Expectation:
@@ -92,6 +95,6 @@ def known_operation(kind: Kind, state: State, flow: Flow = Flow.CHARGE, **more: 
     return Expectation(flow=flow, kind=kind, state=state, **(members | more))
 
 
-def decision_context(answering: int | None = None, now: datetime = NOON) -> DecisionContext:
+def decision_context(answering: OperationRowId | None = None, now: datetime = NOON) -> DecisionContext:
     """Return the context of a decision at noon."""
     return DecisionContext(now=now, schedule=Schedule(), answered_operation_id=answering)

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from app.core.ids import PaymentRowId
 from app.core.payment import Payment, Stored, row_id_of
 from app.i18n.messages import LazyMessage
 from app.rules.issues import Issue, IssueCode
@@ -17,7 +18,9 @@ def issue_saying(words: str) -> Issue:
     return Issue(IssueCode.OVERPAID, excess=words)
 
 
-async def raise_problem(database: Database, payment: Stored, cause: Cause, issue: Issue, now: datetime) -> None:
+async def raise_problem(
+    database: Database, payment: Stored[PaymentRowId], cause: Cause, issue: Issue, now: datetime
+) -> None:
     """Let a stored payment have a problem."""
     await PaymentRepository(database).record(
         ById(row_id_of(payment)), Change(lambda aggregate: add_problem(aggregate.payment, cause, issue, now))

@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 
 from app.core.alerts import AlertKind
+from app.core.payment import row_id_of
 from app.core.vocabulary import CloseReason, PaymentStatus
 from app.flows.app_lifecycle import handle_app_deleted, handle_app_status_changed
 from app.flows.open_pages import check_polled_page
@@ -238,7 +239,7 @@ async def test_page_that_another_process_opened_meanwhile_is_closed_at_its_look_
     shop.gateway.will_answer(shop.gateway.page())
     await shop.begin()
     create = (await shop.aggregate()).create
-    await check_polled_page(shop.services, shop.saleor, create.id or 0)
+    await check_polled_page(shop.services, shop.saleor, row_id_of(create))
     assert await closing_reasons(shop) == [CloseReason.APP_REMOVED]
 
 

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from app.core.alerts import AlertKind
+from app.core.payment import row_id_of
 from app.core.vocabulary import CloseReason, PaymentStatus
 from app.flows.accounts.channels import assign_channel
 from app.flows.open_pages import OpenPageChecks, check_polled_page
@@ -133,7 +134,7 @@ async def test_page_that_another_process_opened_meanwhile_is_closed(
         assert await OpenPageChecks(shop.services, shop.saleor).close_if_not_owed(shop.order_id)
     else:
         create = (await shop.aggregate()).create
-        await check_polled_page(shop.services, shop.saleor, create.id or 0)
+        await check_polled_page(shop.services, shop.saleor, row_id_of(create))
 
     assert await closing_reasons(shop) == [CloseReason.LEFT_TEST_PROJECT]
 

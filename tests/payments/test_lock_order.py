@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy.exc import OperationalError
 from sqlmodel import select
 
+from app.core.ids import EventRowId
 from app.core.payment import row_id_of
 from app.rules.event_queue import supersede_notes
 from app.store.aggregates import ByEvent, ById, ByOrder, PaymentSelector, save_all
@@ -42,7 +43,7 @@ async def test_telling_a_note_and_superseding_it_do_not_wait_for_each_other(
             aggregate = await load_by_transaction(session, shop.installation.id, shop.transaction.id)
             assert aggregate is not None
             telling = asyncio.create_task(
-                deliver(second_process.services, second_process.saleor, note.id)
+                deliver(second_process.services, second_process.saleor, EventRowId(note.id))
             )  # claimed meanwhile
             await queue_for_the_lock(holder, 1)
             supersede_notes(aggregate.events, shop.clock.now, has_actions=True)
@@ -67,7 +68,7 @@ async def test_whoever_locks_a_payment_waits_for_whoever_has_it(shop: Shop, data
     holder = Database(create_engine(database_url))
 
     which: dict[str, PaymentSelector] = {
-        "by_id": ById(payment_id), "by_event": ByEvent(event_id), "by_order": ByOrder(shop.order_id),
+        "by_id": ById(payment_id), "by_event": ByEvent(EventRowId(event_id)), "by_order": ByOrder(shop.order_id),
     }  # fmt: skip
 
     async def read() -> Any:

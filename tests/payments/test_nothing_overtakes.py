@@ -3,6 +3,8 @@
 import pytest
 from sqlmodel import col, select
 
+from app.core.ids import EventRowId
+from app.core.payment import row_id_of
 from app.core.vocabulary import EventState, Kind, State
 from app.flows.on_demand import resend_events
 from app.flows.process_session import process
@@ -130,7 +132,7 @@ async def test_a_failure_that_saleor_refuses_while_the_success_waits_is_no_probl
     [failure] = await events(shop, "CHARGE_FAILURE")
     assert failure.state is EventState.SUPERSEDED
     assert problem_text((await shop.aggregate()).payment) is None
-    assert await resend_events(shop.services, [failure.id or 0]) == []
+    assert await resend_events(shop.services, [EventRowId(row_id_of(failure))]) == []
     await shop.pass_time(hours=1)
     assert shop.amounts == amounts(charged=TOTAL)
 

@@ -10,6 +10,7 @@ import pytest
 from sqlmodel import col, select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
+from app.core.ids import PspReference
 from app.core.notification import StoredNotification
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import EventState
@@ -273,7 +274,9 @@ async def test_an_event_that_others_may_claim_already_is_left_to_them(paid_shop:
     services = paid_shop.services
 
     def add_note(aggregate: PaymentAggregate) -> None:
-        enqueue_note(aggregate, "a note", services.decision_context(), reference=f"note-{len(aggregate.events)}")
+        enqueue_note(
+            aggregate, "a note", services.decision_context(), reference=PspReference(f"note-{len(aggregate.events)}")
+        )
 
     await services.payments.record(ByOrder(paid_shop.order_id), Change(add_note))  # nobody works here
     worker = Worker(paid_shop.saleor)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from sqlmodel import col, select
 
+from app.core.ids import EventRowId
 from app.core.notification import ProcessingResult
 from app.core.vocabulary import EventState
 from app.flows.staff.manual_resolution import resend_refused_events
@@ -302,11 +303,11 @@ async def test_a_slow_worker_does_not_undo_what_the_next_one_did(paid_shop: Shop
 
     async def slow(*args: object) -> object:
         paid_shop.saleor.report = report  # type: ignore[method-assign]
-        await deliver(paid_shop.services, paid_shop.saleor, event_id)
+        await deliver(paid_shop.services, paid_shop.saleor, EventRowId(event_id))
         raise SaleorUnreachableError("too late")
 
     paid_shop.saleor.report = slow  # type: ignore[method-assign,assignment]
-    await deliver(paid_shop.services, paid_shop.saleor, event_id)
+    await deliver(paid_shop.services, paid_shop.saleor, EventRowId(event_id))
     event = (await outbox(paid_shop))[-1]
     assert (event.state, event.next_attempt_at, event.last_error) == (EventState.DELIVERED, None, None)
     assert paid_shop.saleor.reported_types == ["INFO"]
@@ -314,8 +315,8 @@ async def test_a_slow_worker_does_not_undo_what_the_next_one_did(paid_shop: Shop
 
 async def test_what_was_delivered_is_not_delivered_again(paid_shop: Shop) -> None:
     [event_id] = await put(paid_shop, "INFO")
-    await deliver(paid_shop.services, paid_shop.saleor, event_id)
-    await deliver(paid_shop.services, paid_shop.saleor, event_id)
+    await deliver(paid_shop.services, paid_shop.saleor, EventRowId(event_id))
+    await deliver(paid_shop.services, paid_shop.saleor, EventRowId(event_id))
     assert paid_shop.saleor.reported_types == ["INFO"]
 
 

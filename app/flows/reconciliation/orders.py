@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import structlog
 
 from app.core.alerts import AlertKind
+from app.core.ids import PaymentRowId
 from app.core.payment import PaymentAggregate, row_id_of
 from app.core.vocabulary import Flow
 from app.flows.on_demand import fetch_records, look_up_now
@@ -160,7 +161,7 @@ async def recheck(services: Services, look_ups: LookUps, rows: Sequence[Discrepa
     """
     changed = []
     for row in rows:
-        payment = await services.payments.find(ById(row.payment_id or 0))
+        payment = await services.payments.find(ById(PaymentRowId(row.payment_id or 0)))
         difference = None if payment is None else _stored_difference(row, payment)
         if payment is None or difference is None:
             continue

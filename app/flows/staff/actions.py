@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
+from app.core.ids import GatewayOperationId
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import Kind
 from app.flows.actions import perform_action
@@ -34,7 +35,7 @@ class StaffRequest:
     key: str
     amount: Decimal | None = None
     taken_from: Mapping[str, Decimal] | None = None
-    charge_id: str | None = None
+    charge_id: GatewayOperationId | None = None
     reason: str = ""
     is_rest: bool = False
 
@@ -52,7 +53,7 @@ def largest_step(kind: Kind, now: Balance) -> Step:
     return step_for(ACTIONS[kind], ZERO, now, required_kind=kind) if step is None else step
 
 
-def charge_refund_step(charge_id: str, amount: Decimal | None, now: Balance) -> Step:
+def charge_refund_step(charge_id: GatewayOperationId, amount: Decimal | None, now: Balance) -> Step:
     """Return the refund of a later charge; ``amount`` None: all that is left of it. Raises RefusalError. Pure."""
     left = next((charge.refundable for charge in now.recurring if charge.id == charge_id), ZERO)
     wanted = amount if amount is not None else left

@@ -1,6 +1,7 @@
 """Manual resolution of alerts by staff: acknowledge them, resend events to Saleor, or settle an operation by hand."""
 
 from app.core.alerts import AlertKind
+from app.core.ids import OperationRowId
 from app.core.payment import PaymentAggregate
 from app.flows.on_demand import resend_events
 from app.i18n.messages import LazyMessage
@@ -37,7 +38,7 @@ BATCH_SIZE = 200
 
 
 async def settle(
-    services: Services, order_id: str, operation_row_id: int | None, decision: Decision
+    services: Services, order_id: str, operation_row_id: OperationRowId | None, decision: Decision
 ) -> PaymentAggregate:
     """Settle an operation of that payment by hand and commit it. Raises RefusalError; nothing is changed then."""
     try:

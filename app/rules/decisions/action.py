@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from app.core.fact import Fact
+from app.core.ids import GatewayOperationId
 from app.core.payment import Operation, Payment, PaymentAggregate
 from app.core.request import RequestDetails
 from app.core.text import fit_text
@@ -69,7 +70,7 @@ def step_for(
     current: Balance,
     *,
     required_kind: Kind | None = None,
-    charge_id: str | None = None,
+    charge_id: GatewayOperationId | None = None,
 ) -> Step:
     """Return what to do at the gateway. Raises RefusalError, with a message for staff. Pure.
 
@@ -97,7 +98,7 @@ def _check_part(amount: Decimal, possible: Decimal, currency: str) -> None:
     check_amount(amount, "" if fraction_message(possible, currency) else currency)
 
 
-def _charge_refund_step(charge_id: str, amount: Decimal, current: Balance) -> Step:
+def _charge_refund_step(charge_id: GatewayOperationId, amount: Decimal, current: Balance) -> Step:
     """Return the refund of a later charge, which is refunded by itself (gateway facts, 6). Raises RefusalError."""
     charge = next((charge for charge in current.recurring if charge.id == charge_id), None)
     if charge is None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from app.core.fact import Fact
+from app.core.ids import EventRowId, OperationRowId, PspReference
 from app.core.payment import Operation, Payment, PaymentAggregate, SaleorEvent, row_id_of
 from app.core.vocabulary import EventState
 from app.rules.answer_status import AnswerStatus, answer_status_of, has_conflicting_failure
@@ -30,9 +31,9 @@ class AwaitedAnswer:
     """An operation whose answer Saleor may not have read yet, as it was when Saleor's history was requested."""
 
     payment: Payment
-    event_id: int
-    operation_id: int
-    reference: str | None
+    event_id: EventRowId
+    operation_id: OperationRowId
+    reference: PspReference | None
     requests: int
 
     def operation_in(self, aggregate: PaymentAggregate) -> Operation | None:
@@ -80,7 +81,7 @@ class Confirmation:
     """
 
     granted: str | None = None
-    reference: str | None = None
+    reference: PspReference | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,7 @@ class HistoryRead(Fact[Confirmation]):
             _check_again_later(aggregate, event, now)
             return Confirmation()
         taken = {known.psp_reference for known in aggregate.operations}
-        reading: AnswerStatus | str = AnswerStatus.READ
+        reading: AnswerStatus | PspReference = AnswerStatus.READ
         if history is not None:
             reading = answer_status_of(operation, history, taken, now, self.context.schedule)
         match reading:
@@ -158,7 +159,7 @@ class RefundRerequested(Fact[None]):
 class HistoryNotRead(Fact[None]):
     """Saleor could not be queried about the answer on which an event depends."""
 
-    event_id: int
+    event_id: EventRowId
     error: SaleorError
     now: datetime
 

@@ -7,6 +7,7 @@ until Saleor is known to have read it (``app.worker.confirm_answers``).
 
 from datetime import datetime
 
+from app.core.ids import PspReference
 from app.core.payment import Operation, PaymentAggregate, SaleorEvent
 from app.core.vocabulary import EventState, Kind
 from app.i18n.messages import gettext_noop
@@ -79,7 +80,7 @@ def record_repeated_request(
         change_reference(aggregate, operation, new_reference(Kind.REFUND.value))
 
 
-def change_reference(aggregate: PaymentAggregate, operation: Operation, reference: str) -> None:
+def change_reference(aggregate: PaymentAggregate, operation: Operation, reference: PspReference) -> None:
     """Change the reference of an operation, and of its events that are still to be reported."""
     old, operation.psp_reference = operation.psp_reference, reference
     for event in events_of(aggregate, operation):
@@ -88,7 +89,7 @@ def change_reference(aggregate: PaymentAggregate, operation: Operation, referenc
         if event.psp_reference == old:
             event.psp_reference = reference
         elif event.psp_reference.startswith(f"{old}-"):  # the reference of a release is derived from it
-            event.psp_reference = reference + event.psp_reference.removeprefix(str(old))
+            event.psp_reference = PspReference(reference + event.psp_reference.removeprefix(str(old)))
 
 
 def take_back_refund(aggregate: PaymentAggregate, operation: Operation, message: str, now: datetime) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from app.core.fact import Fact
+from app.core.ids import EventRowId, PspReference
 from app.core.payment import Operation, PaymentAggregate, SaleorEvent, row_id_of
 from app.core.vocabulary import EventState
 from app.i18n.messages import Money
@@ -48,7 +49,7 @@ class DueEvent:
     awaited: AwaitedAnswer | None = None
 
 
-def find_ready_event(aggregate: PaymentAggregate, event_id: int) -> DueEvent | None:
+def find_ready_event(aggregate: PaymentAggregate, event_id: EventRowId) -> DueEvent | None:
     """Return the event to report if nothing must be recorded before; None: it must be prepared under the lock."""
     event = aggregate.event_by_id(event_id)
     ready = not _is_obsolete(event, aggregate.events) and awaited_answer(aggregate, event) is None
@@ -63,7 +64,7 @@ class EventDue(Fact[DueEvent]):
     event's operation was asked just now.
     """
 
-    event_id: int
+    event_id: EventRowId
     now: datetime
     answer_window: timedelta
     confirmed: bool = False
@@ -103,7 +104,7 @@ def _is_obsolete(event: SaleorEvent, events: Sequence[SaleorEvent]) -> bool:
 class EventReported(Fact[None]):
     """An event was reported: what Saleor has answered, or why it has not."""
 
-    event_id: int
+    event_id: EventRowId
     outcome: ReportOutcome | SaleorError
     context: DecisionContext
 
@@ -145,7 +146,7 @@ def _record_failure(
 class ResendRequested(Fact[bool]):
     """Staff request that an event is reported again. Returns False if it is not to be reported, or not any more."""
 
-    event_id: int
+    event_id: EventRowId
     now: datetime
 
     def decide(self, aggregate: PaymentAggregate) -> bool:
@@ -173,8 +174,8 @@ class FoundInHistory(Fact[bool]):
     That can be of an external operation: its own reference was lost with a database.
     """
 
-    event_id: int
-    reference: str
+    event_id: EventRowId
+    reference: PspReference
     now: datetime
 
     def decide(self, aggregate: PaymentAggregate) -> bool:
@@ -188,7 +189,7 @@ class FoundInHistory(Fact[bool]):
         old, operation.psp_reference = event.psp_reference, self.reference
         for other in aggregate.events:
             if other.psp_reference.startswith(f"{old}-"):  # the reference of its release is derived from it
-                other.psp_reference = self.reference + other.psp_reference.removeprefix(old)
+                other.psp_reference = PspReference(self.reference + other.psp_reference.removeprefix(old))
         event.psp_reference = self.reference
         mark_delivered(event, aggregate.payment, self.now)
         return True

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from app.core.fact import AttemptFact
+from app.core.ids import OperationRowId
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import CloseReason, Kind, Mode, State
 from app.i18n.messages import gettext_noop
@@ -67,7 +68,7 @@ class CallReturned(AttemptFact[PaymentAggregate]):
     Idempotent: recording the same outcome again changes nothing.
     """
 
-    operation_id: int
+    operation_id: OperationRowId
     outcome: Outcome | GatewayError
     context: DecisionContext
     others_acted: bool = False

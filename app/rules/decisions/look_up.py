@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 from app.core.fact import Fact
+from app.core.ids import OperationRowId
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import CloseReason, Flow, Kind, State
 from app.i18n.messages import Money, gettext_noop
@@ -57,7 +58,7 @@ class OrderLookedUp(Fact["tuple[PaymentAggregate, Operation] | None"]):
     Returns the payment and the cancellation to send if an unpaid payment page must be closed.
     """
 
-    operation_id: int
+    operation_id: OperationRowId
     ended_before: frozenset[int | None]
     records: Observations | GatewayError
     context: DecisionContext
@@ -140,7 +141,7 @@ class TurnCame(Fact["PaymentAggregate | None"]):
     ``can_be_sent``: the keys of the account open. Otherwise an alert notifies staff, and the operation waits for them.
     """
 
-    operation_id: int
+    operation_id: OperationRowId
     context: DecisionContext
     can_be_sent: bool
 
@@ -314,7 +315,7 @@ def _flag_overdue(aggregate: PaymentAggregate, operation: Operation, context: De
 
 
 @dataclass(frozen=True, slots=True)
-class ShopperReturned(Fact["int | None"]):
+class ShopperReturned(Fact["OperationRowId | None"]):
     """The shopper of a payment has returned. Returns the row id of the operation to look up now; None: there is none.
 
     ``interval``: less than this after a look-up, none is made.
@@ -323,7 +324,7 @@ class ShopperReturned(Fact["int | None"]):
     now: datetime
     interval: timedelta
 
-    def decide(self, aggregate: PaymentAggregate) -> int | None:
+    def decide(self, aggregate: PaymentAggregate) -> OperationRowId | None:
         """Claim the payment's creation, so that no other process looks it up now."""
         create = aggregate.create
         if aggregate.payment.flow is Flow.PAYOUT or create.state not in {State.INIT, State.PENDING}:

@@ -11,6 +11,7 @@ from typing import Any
 
 from app.core.alerts import AlertKind
 from app.core.fact import Fact
+from app.core.ids import GatewayOperationId, OperationRowId
 from app.core.payment import Operation, PaymentAggregate, returned_of_payout
 from app.core.vocabulary import Flow, Kind, State
 from app.i18n.messages import gettext_noop
@@ -69,7 +70,7 @@ def operation_to_settle(aggregate: PaymentAggregate, row_id: int | None = None) 
 class OperationSettled(Fact[PaymentAggregate]):
     """Staff settle an operation by hand (see ``operation_to_settle``). ``decide`` raises RefusalError."""
 
-    operation_id: int | None
+    operation_id: OperationRowId | None
     decision: Decision
     context: DecisionContext
 
@@ -159,7 +160,7 @@ def _book_chargeback(
         currency=operation.currency,
         pos_id=aggregate.payment.account.pos_id,
         order_id=aggregate.payment.order_id,
-        gateway_id=charged_as.operation_id or aggregate.payment.order_id,
+        gateway_id=charged_as.operation_id or GatewayOperationId(aggregate.payment.order_id),
         payment_id=operation.operation_id if is_later_charge else None,
         message=_message_of(decision),
     )

@@ -9,6 +9,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any, TypeVar
 
+from app.core.ids import OrderId
 from app.core.text import one_line
 from app.core.vocabulary import Flow
 from app.i18n.messages import LazyMessage
@@ -71,7 +72,7 @@ class Terms:
     flow: Flow
     amount: Decimal
     currency: str
-    order_id: str
+    order_id: OrderId
     order_number: str | None
     description: str
     language: str

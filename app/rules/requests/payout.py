@@ -12,6 +12,7 @@ from decimal import Decimal
 from typing import Any
 
 from app.core.fact import PayoutFact
+from app.core.ids import OrderId
 from app.i18n.countries import countries
 from app.i18n.currencies import read_amount_in
 from app.i18n.messages import LazyMessage, Money
@@ -168,7 +169,7 @@ def payout_request(
     terms: PayoutTerms,
     instrument: PaymentInstrument,
     *,
-    order_id: str,
+    order_id: OrderId,
     ip: str,
     server_url: str,
     customer_id: str | None,

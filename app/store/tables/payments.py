@@ -8,7 +8,7 @@ from sqlalchemy import JSON, Index, Text, UniqueConstraint, false
 from sqlmodel import Field, SQLModel
 
 from app.core.vocabulary import CloseReason, Flow, Kind, Mode, Origin, PaymentStatus, State
-from app.store.columns import Amount, FineAmount, Moment, OrderId, Prose, enum_type, partial_index
+from app.store.columns import Amount, FineAmount, Moment, OrderIdText, Prose, enum_type, partial_index
 from integration_base.telemetry import current_trace_id
 
 
@@ -47,7 +47,7 @@ class Payment(SQLModel, table=True):
     installation_id: int = Field(foreign_key="installation.id")
     account_id: str = Field(foreign_key="merchant_account.id", max_length=32)
     transaction_id: str = Field(max_length=100)
-    order_id: str = Field(unique=True, sa_type=OrderId)
+    order_id: str = Field(unique=True, sa_type=OrderIdText)
     trial: bool = Field(default=False)  # a trial of the account by staff: Saleor has no transaction for it
     flow: Flow = Field(sa_type=enum_type(Flow))
     mode: Mode = Field(default=Mode.HOSTED, sa_type=enum_type(Mode))

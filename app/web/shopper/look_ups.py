@@ -3,6 +3,7 @@
 import asyncio
 from datetime import timedelta
 
+from app.core.ids import OperationRowId
 from app.flows.resolve import resolve_operation
 from app.rules.decisions.look_up import ShopperReturned
 from app.services import Services
@@ -42,7 +43,7 @@ class LookUps:
             if operation_id is not None:
                 await resolve_operation(self._services, operation_id, Deadline(_LOOK_UP_TIMEOUT))
 
-    async def _claim(self, order_id: str) -> int | None:
+    async def _claim(self, order_id: str) -> OperationRowId | None:
         """Claim the payment's creation, so that no other process looks it up now, and return its id.
 
         Returns None if there is nothing to look up, or it was claimed less than ``LOOK_UP_INTERVAL`` ago.

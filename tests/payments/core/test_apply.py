@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
+from app.core.ids import GatewayOperationId, PspReference
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import Flow, Kind, State
 from app.rules.apply import apply, conclude
@@ -230,10 +231,10 @@ def test_an_operation_of_ours_in_flight_is_bound_wherever_its_word_comes(
     told = {event.type for event in aggregate.events if event.psp_reference == "ours"}
     alone = an_aggregate(history.flow, State.INIT)
     apply(alone, POS, [word for word in history.words if word.gateway_id == meant.gateway_id], decision_context())
-    expected = {event.type for event in alone.events if event.psp_reference == meant.gateway_id}
+    expected = {event.type for event in alone.events if event.psp_reference == PspReference(meant.gateway_id)}
     assert told == (expected | {f"{KINDS[meant.kind]}_FAILURE"} if given_up else expected)
     assert not ours.inferred  # it is the gateway's word now, whatever it says
-    assert not any(event.psp_reference == meant.gateway_id for event in aggregate.events)
+    assert not any(event.psp_reference == PspReference(meant.gateway_id) for event in aggregate.events)
 
 
 @pytest.mark.law(8)
@@ -725,7 +726,7 @@ def test_a_later_charge_has_the_order_looked_up_when_it_ends(state: State) -> No
     """One that came before it may be unknown here; while it is open, it is looked up like anything that is."""
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
     aggregate.payment.recurring_id = "subscription"
-    aggregate.create.operation_id = "the-payment"
+    aggregate.create.operation_id = GatewayOperationId("the-payment")
     single = replace(decision_context(), is_single_record=True)
     apply(aggregate, POS, [observation(Kind.RECURRING, state, gateway_id="later")], single)
     [later] = aggregate.operations[1:]

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.core.ids import GatewayOperationId
 from app.core.payment import Operation
 from app.core.vocabulary import Flow, Kind, PaymentStatus, State
 from app.rules.balance import ZERO, Balance, balance, is_in_flight, is_overdrawn, status_of
@@ -222,7 +223,7 @@ def test_a_later_charge_that_took_nothing_is_not_offered_for_refund(state: State
     now = balance(Flow.CHARGE, [create(State.SUCCESS), declined])
     assert (now.recurring, now.taken) == ((), HUNDRED)
     with pytest.raises(RefusalError, match="no such charge"):
-        step_for(REFUND, HUNDRED, now, charge_id="second")
+        step_for(REFUND, HUNDRED, now, charge_id=GatewayOperationId("second"))
 
 
 @pytest.mark.law(7)
@@ -260,13 +261,13 @@ def test_nothing_is_refunded_of_a_later_charge_that_is_refunded_already() -> Non
     now = balance(Flow.CHARGE, [create(State.SUCCESS), charge, refund])
     for amount in (ZERO, Decimal("0.01")):
         with pytest.raises(RefusalError) as refused:
-            step_for(REFUND, amount, now, charge_id="second")
+            step_for(REFUND, amount, now, charge_id=GatewayOperationId("second"))
         assert refused.value.code is RefusalCode.NOT_POSSIBLE
 
 
 def test_what_a_subscription_gave_back_later_is_not_of_its_first_payment() -> None:
     refund = an_operation(Kind.REFUND, State.SUCCESS, HUNDRED)
-    refund.charge_id = "a later charge"
+    refund.charge_id = GatewayOperationId("a later charge")
     assert status_of(Flow.CHARGE, [create(State.SUCCESS), refund]) is PaymentStatus.PAID
 
 

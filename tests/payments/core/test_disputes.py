@@ -5,6 +5,7 @@ from decimal import Decimal
 
 import pytest
 
+from app.core.ids import GatewayOperationId
 from app.core.payment import Payment
 from app.core.vocabulary import Flow, Kind, State
 from app.i18n.messages import Money
@@ -67,7 +68,7 @@ def test_dispute_of_a_later_charge_that_gets_an_id_of_its_own_is_one_dispute(
     """The first record names the disputed charge only, and the next one also the dispute."""
     charge = an_operation(Kind.RECURRING, State.SUCCESS, operation_id="second", idempotency_key="gateway:second")
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, charge)
-    aggregate.payment.recurring_id, aggregate.create.operation_id = "subscription", "first"
+    aggregate.payment.recurring_id, aggregate.create.operation_id = "subscription", GatewayOperationId("first")
     for name, payment_id in (("second", "second"), ("dispute-1", disputed)):
         record = observation(Kind.DISPUTE, State.SUCCESS, gateway_id=name, payment_id=payment_id)
         apply(aggregate, POS, [record], decision_context())

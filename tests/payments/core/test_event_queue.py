@@ -2,6 +2,7 @@
 
 import pytest
 
+from app.core.ids import OperationRowId, PspReference
 from app.core.payment import SaleorEvent
 from app.core.vocabulary import EventState, Flow, Kind, State
 from app.rules.apply import apply
@@ -41,12 +42,12 @@ def test_what_a_payment_has_become_takes_the_place_of_a_note_and_not_of_a_proble
     ],
 )
 def test_success_is_not_answered_while_a_failure_or_a_reversal_of_the_same_operation_waits(
-    kind: EventType, reference: str, operation_id: int | None, state: EventState, *, delays: bool
+    kind: EventType, reference: str, operation_id: OperationRowId | None, state: EventState, *, delays: bool
 ) -> None:
     refund = an_operation(Kind.REFUND, State.SUCCESS, id=7, psp_reference="the-refund")
     event = SaleorEvent(
         type=kind.value,
-        psp_reference=reference,
+        psp_reference=PspReference(reference),
         amount=HUNDRED,
         operation_id=operation_id,
         state=state,
@@ -75,8 +76,13 @@ def test_success_supersedes_the_failures_of_the_same_operation_that_saleor_does_
     """One with a delivery attempt may be on its way."""
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
     event = SaleorEvent(
-        type=kind.value, psp_reference=reference, amount=HUNDRED, state=state, attempts=attempts, created_at=NOON
+        type=kind.value,
+        psp_reference=PspReference(reference),
+        amount=HUNDRED,
+        state=state,
+        attempts=attempts,
+        created_at=NOON,
     )
     aggregate.events.append(event)
-    supersede_failures(aggregate, EventType.REFUND_SUCCESS, "the-refund", NOON)
+    supersede_failures(aggregate, EventType.REFUND_SUCCESS, PspReference("the-refund"), NOON)
     assert event.state is (EventState.SUPERSEDED if is_superseded else state)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from app.core.ids import GatewayOperationId
 from app.core.payment import Operation, Payment, PaymentAggregate
 from app.core.vocabulary import Flow, Kind, Origin, State
 from app.rules.apply import apply
@@ -186,7 +187,7 @@ def test_whole_order_is_looked_up_after_a_refund_of_a_payment_that_is_not_known(
 ) -> None:
     """It may be of a later charge whose notification is late; it is booked nowhere meanwhile."""
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
-    aggregate.create.operation_id = "the-payment"
+    aggregate.create.operation_id = GatewayOperationId("the-payment")
     context = replace(decision_context(), is_single_record=True)
     refund = observation(Kind.REFUND, state, HUNDRED, "theirs", payment_id="another")
     apply(aggregate, POS, [refund], context)

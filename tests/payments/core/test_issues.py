@@ -7,6 +7,7 @@ from decimal import Decimal
 import pytest
 
 from app.core.alerts import AlertKind
+from app.core.ids import OperationRowId
 from app.core.payment import Payment, Problem
 from app.core.vocabulary import Flow, Kind, State
 from app.i18n.messages import LazyMessage, Money, Verbatim
@@ -116,7 +117,7 @@ def raised_before(sentence: LazyMessage) -> Payment:
     payment = an_aggregate(Flow.CHARGE, State.SUCCESS).payment
     key = hashlib.sha256(f"1:{sentence}".encode()).hexdigest()[:16]
     row = Problem(
-        operation_id=1, kind=AlertKind.MISMATCH, key=key,
+        operation_id=OperationRowId(1), kind=AlertKind.MISMATCH, key=key,
         message=sentence.to_json(), raised_at=NOON,
     )  # fmt: skip
     payment.problems.append(row)
@@ -143,9 +144,9 @@ def raised_before(sentence: LazyMessage) -> Payment:
 def test_what_staff_have_judged_under_an_earlier_version_stays_judged(sentence: LazyMessage, issue: Issue) -> None:
     payment = raised_before(sentence)
     assert acknowledge(payment, NOON) == (sentence,)
-    add_problem(payment, cause_of_mismatch(issue, 1, "x"), issue, NOON)
+    add_problem(payment, cause_of_mismatch(issue, OperationRowId(1), "x"), issue, NOON)
     assert open_problems(payment) == []
-    add_problem(payment, cause_of_mismatch(issue, 2, "x"), issue, NOON)  # of another operation
+    add_problem(payment, cause_of_mismatch(issue, OperationRowId(2), "x"), issue, NOON)  # of another operation
     assert len(open_problems(payment)) == 1
 
 
@@ -153,12 +154,12 @@ def test_second_authorization_that_staff_have_judged_as_a_second_payment_stays_j
     """Earlier versions stored it under the code of a second payment."""
     before, issue = Issue(IssueCode.SECOND_PAYMENT, sum=HUNDRED), Issue(IssueCode.SECOND_AUTHORIZATION, sum=HUNDRED)
     payment = an_aggregate(Flow.AUTHORIZATION, State.SUCCESS).payment
-    add_problem(payment, cause_of_mismatch(before, 1, "x"), before, NOON)
+    add_problem(payment, cause_of_mismatch(before, OperationRowId(1), "x"), before, NOON)
     acknowledge(payment, NOON)
-    add_problem(payment, cause_of_mismatch(issue, 1, "x"), issue, NOON)
+    add_problem(payment, cause_of_mismatch(issue, OperationRowId(1), "x"), issue, NOON)
     assert open_problems(payment) == []
     other = Issue(IssueCode.SECOND_AUTHORIZATION, sum=NINETY)
-    add_problem(payment, cause_of_mismatch(other, 1, "x"), other, NOON)
+    add_problem(payment, cause_of_mismatch(other, OperationRowId(1), "x"), other, NOON)
     assert len(open_problems(payment)) == 1
 
 
@@ -166,7 +167,7 @@ def test_another_mismatch_than_staff_have_judged_is_raised_although_its_facts_ar
     payment = raised_before(LazyMessage("The gateway reports another order (%(order)s).", order="o"))
     acknowledge(payment, NOON)
     issue = Issue(IssueCode.OTHER_ORDER, order="o")
-    add_problem(payment, cause_of_mismatch(issue, 1, "x"), issue, NOON)
+    add_problem(payment, cause_of_mismatch(issue, OperationRowId(1), "x"), issue, NOON)
     assert len(open_problems(payment)) == 1
 
 
@@ -174,7 +175,7 @@ def test_another_amount_than_staff_have_judged_is_raised() -> None:
     before = LazyMessage("The gateway reports %(sum)s, but %(asked)s was asked.", sum=NINETY, asked=HUNDRED)
     payment = raised_before(before)
     acknowledge(payment, NOON)
-    add_problem(payment, cause_of_mismatch(DIFFERS, 1, "x"), DIFFERS, NOON)
+    add_problem(payment, cause_of_mismatch(DIFFERS, OperationRowId(1), "x"), DIFFERS, NOON)
     assert len(open_problems(payment)) == 1
 
 
@@ -182,10 +183,10 @@ def test_saleor_is_not_told_again_what_an_earlier_version_has_told_it() -> None:
     before = LazyMessage("The gateway reports %(sum)s, but %(asked)s was asked.", sum=HUNDRED, asked=NINETY)
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
     aggregate.payment.problems = raised_before(before).problems
-    raise_problem(aggregate, DIFFERS, NOON, cause=cause_of_mismatch(DIFFERS, 1, "x"))
+    raise_problem(aggregate, DIFFERS, NOON, cause=cause_of_mismatch(DIFFERS, OperationRowId(1), "x"))
     assert aggregate.events == []
     for _ in range(2):
-        raise_problem(aggregate, DIFFERS, NOON, cause=cause_of_mismatch(DIFFERS, 2, "x"))
+        raise_problem(aggregate, DIFFERS, NOON, cause=cause_of_mismatch(DIFFERS, OperationRowId(2), "x"))
     assert [event.message for event in aggregate.events] == [DIFFERS.message]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
+from app.core.ids import GatewayOperationId
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import CloseReason, EventState, Flow, Kind, PaymentStatus, State
 from app.rules.apply import apply, conclude, withdraw_contradiction
@@ -174,7 +175,7 @@ class TestMoneyThatIsNotExplained:
         self, word: str | None, found: list[IssueCode]
     ) -> None:
         aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
-        aggregate.create.operation_id = "the-payment"
+        aggregate.create.operation_id = GatewayOperationId("the-payment")
         other = observation(Kind.CREATE, State.PENDING, gateway_id="another", unknown_status=word)
         apply(aggregate, POS, [other], decision_context())
         assert issues(aggregate) == found
@@ -191,7 +192,7 @@ def test_payment_bound_to_a_later_charge_is_bound_to_the_first_when_that_is_repo
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
     aggregate.payment.recurring_id = SUBSCRIPTION.recurring_id
     later = Details(created_at=NOON + timedelta(days=30), bank="A Bank")
-    aggregate.create.operation_id, aggregate.create.details = "second", later.to_row()
+    aggregate.create.operation_id, aggregate.create.details = GatewayOperationId("second"), later.to_row()
     aggregate.create.booked_at = later.created_at
     first = observation(
         Kind.CREATE,

@@ -6,6 +6,7 @@ from decimal import Decimal
 import pytest
 
 from app.core.alerts import AlertKind
+from app.core.ids import OperationRowId
 from app.core.payment import Payment, row_id_of
 from app.core.vocabulary import Flow, Kind, State
 from app.i18n.messages import Money
@@ -53,13 +54,13 @@ def a_payment() -> Payment:
 class TestOnPaper:
     def test_several_at_once_and_each_goes_with_its_cause(self) -> None:
         it = a_payment()
-        add_problem(it, cause_of_mismatch(AMOUNT, 1, ""), AMOUNT, NOON)
+        add_problem(it, cause_of_mismatch(AMOUNT, OperationRowId(1), ""), AMOUNT, NOON)
         add_problem(it, KEYS, REFUSED, NOON)
         assert problem_text(it) == f"{AMOUNT.message}\n{KEYS_REFUSED}"
         clear_problem(it, KEYS, NOON)
-        clear_problem(it, cause_of_mismatch(issue_saying("never raised"), 1, ""), NOON)
+        clear_problem(it, cause_of_mismatch(issue_saying("never raised"), OperationRowId(1), ""), NOON)
         assert problem_messages(it) == [AMOUNT.message]
-        clear_problem(it, cause_of_mismatch(AMOUNT, 1, ""), NOON)
+        clear_problem(it, cause_of_mismatch(AMOUNT, OperationRowId(1), ""), NOON)
         assert open_problems(it) == []
 
     @pytest.mark.parametrize(
@@ -107,9 +108,9 @@ class TestOnPaper:
     def test_the_payment_knows_since_when_there_is_something_to_look_at(self) -> None:
         it = a_payment()
         for number, words in enumerate((AMOUNT, CURRENCY)):
-            add_problem(it, cause_of_mismatch(words, number, ""), words, NOON + timedelta(hours=number))
+            add_problem(it, cause_of_mismatch(words, OperationRowId(number), ""), words, NOON + timedelta(hours=number))
         assert it.problem_since == NOON
-        clear_problem(it, cause_of_mismatch(AMOUNT, 0, ""), NOON)
+        clear_problem(it, cause_of_mismatch(AMOUNT, OperationRowId(0), ""), NOON)
         assert it.problem_since == NOON + timedelta(hours=1)
         acknowledge(it, NOON)
         assert it.has_problems  # it is known, so that it is not raised again
@@ -118,12 +119,13 @@ class TestOnPaper:
 
     def test_what_is_about_another_operation_stays(self) -> None:
         it = a_payment()
-        for operation_id, gateway_id in ((1, "one"), (2, "two"), (None, "one"), (None, "two")):
+        first, second = OperationRowId(1), OperationRowId(2)
+        for operation_id, gateway_id in ((first, "one"), (second, "two"), (None, "one"), (None, "two")):
             add_problem(it, cause_of_mismatch(AMOUNT, operation_id, gateway_id), AMOUNT, NOON)
         add_problem(it, UNREADABLE, CURRENCY, NOON)
-        clear_mismatches(it, 1, "one", NOON)
+        clear_mismatches(it, OperationRowId(1), "one", NOON)
         assert list(by_cause(it)) == [
-            cause_of_mismatch(AMOUNT, 2, ""),
+            cause_of_mismatch(AMOUNT, OperationRowId(2), ""),
             cause_of_mismatch(AMOUNT, None, "two"),
             UNREADABLE,
         ]
@@ -131,18 +133,18 @@ class TestOnPaper:
     def test_when_there_are_more_than_are_listed_staff_are_told_of_each_new_one(self) -> None:
         it = a_payment()
         for number in range(22):
-            add_problem(it, cause_of_mismatch(AMOUNT, number, ""), AMOUNT, NOON)
+            add_problem(it, cause_of_mismatch(AMOUNT, OperationRowId(number), ""), AMOUNT, NOON)
         assert problem_messages(it).count(MORE.message) == 1
         acknowledge(it, NOON)
-        add_problem(it, cause_of_mismatch(AMOUNT, 5, ""), AMOUNT, NOON)
+        add_problem(it, cause_of_mismatch(AMOUNT, OperationRowId(5), ""), AMOUNT, NOON)
         assert open_problems(it) == []
-        add_problem(it, cause_of_mismatch(AMOUNT, 30, ""), AMOUNT, NOON)
+        add_problem(it, cause_of_mismatch(AMOUNT, OperationRowId(30), ""), AMOUNT, NOON)
         assert problem_messages(it) == [MORE.message]
 
     def test_twenty_mismatches_are_listed_and_what_ends_by_itself_is_always(self) -> None:
         it = a_payment()
-        causes = [cause_of_mismatch(AMOUNT, number, "") for number in range(20)]
-        for cause in (*causes, cause_of_mismatch(AMOUNT, 20, ""), KEYS, UNREADABLE):
+        causes = [cause_of_mismatch(AMOUNT, OperationRowId(number), "") for number in range(20)]
+        for cause in (*causes, cause_of_mismatch(AMOUNT, OperationRowId(20), ""), KEYS, UNREADABLE):
             add_problem(it, cause, AMOUNT, NOON)
         listed = list(by_cause(it))
         assert listed[:20] == causes
@@ -169,13 +171,15 @@ class TestOnPaper:
         """Which operation a mismatch that is not listed is about is not known: any that nobody looks up any more."""
         it = a_payment()
         for number in range(21):
-            add_problem(it, cause_of_mismatch(AMOUNT, number, ""), AMOUNT, NOON)
+            add_problem(it, cause_of_mismatch(AMOUNT, OperationRowId(number), ""), AMOUNT, NOON)
         refund = an_operation(Kind.REFUND, state, id=1000, next_poll_at=NOON if is_looked_up else None)
         acknowledge(it, NOON, [refund])
         assert problem_messages(it) == ([MORE.message] if stays else [])
 
     @pytest.mark.law(8)
-    @pytest.mark.parametrize("cause", [KEYS, SEALED, PAID_TWICE, UNREADABLE, cause_of_mismatch(AMOUNT, 1, "")])
+    @pytest.mark.parametrize(
+        "cause", [KEYS, SEALED, PAID_TWICE, UNREADABLE, cause_of_mismatch(AMOUNT, OperationRowId(1), "")]
+    )
     def test_only_a_record_that_was_read_can_be_one_that_does_not_match(self, cause: Cause) -> None:
         it = a_payment()
         problem = add_problem(it, cause, AMOUNT, NOON)
@@ -199,11 +203,11 @@ class TestOnPaper:
 
     def test_what_staff_have_looked_at_is_not_told_again_when_the_gateway_repeats_itself(self) -> None:
         it = a_payment()
-        add_problem(it, cause_of_mismatch(AMOUNT, 1, ""), AMOUNT, NOON)
+        add_problem(it, cause_of_mismatch(AMOUNT, OperationRowId(1), ""), AMOUNT, NOON)
         assert acknowledge(it, NOON) == (AMOUNT.message,)
-        add_problem(it, cause_of_mismatch(AMOUNT, 1, ""), AMOUNT, NOON)
+        add_problem(it, cause_of_mismatch(AMOUNT, OperationRowId(1), ""), AMOUNT, NOON)
         assert open_problems(it) == []
-        add_problem(it, cause_of_mismatch(CURRENCY, 1, ""), CURRENCY, NOON)
+        add_problem(it, cause_of_mismatch(CURRENCY, OperationRowId(1), ""), CURRENCY, NOON)
         assert problem_text(it) == CURRENCY.message
         assert acknowledge(it, NOON) == (CURRENCY.message,)
         assert acknowledge(it, NOON) == ()

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.core.ids import GatewayOperationId
 from app.core.vocabulary import Flow, Kind, Mode, State
 from app.rules.references import ensure_reference
 from app.rules.refusal import RefusalCode, RefusalError
@@ -93,7 +94,8 @@ def test_a_decline_has_the_gateways_code_and_words_for_the_shopper() -> None:
 def test_another_card_at_the_bank_is_answered_without_the_first_ones_decline() -> None:
     """What staff read beside "action required" in Saleor was the reason of the first decline."""
     aggregate = an_aggregate(Flow.CHARGE, State.FAILURE)
-    aggregate.create.operation_id, aggregate.create.details = "first-card", {"newer_try": "second-card"}
+    aggregate.create.operation_id = GatewayOperationId("first-card")
+    aggregate.create.details = {"newer_try": "second-card"}
     aggregate.create.status_code, aggregate.create.message = "4009", "Insufficient funds [4009]"
     aggregate.create.shopper_message = "Not enough money."
     answer = session_response(aggregate, PAGE)

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from app.core.ids import GatewayOperationId
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import Flow, Kind, State
 from app.rules.subscription import (
@@ -18,8 +19,10 @@ from tests.payments.aggregates import NOON, an_aggregate
 LATER = NOON + timedelta(days=30)
 MONTHLY = Subscription("monthly", "active")
 
+_FIRST = GatewayOperationId("first")
 
-def begun(state: State = State.SUCCESS, operation_id: str | None = "first") -> PaymentAggregate:
+
+def begun(state: State = State.SUCCESS, operation_id: GatewayOperationId | None = _FIRST) -> PaymentAggregate:
     """Return the payment that began a subscription."""
     aggregate = an_aggregate(Flow.CHARGE, state)
     aggregate.payment.recurring_id = MONTHLY.recurring_id
@@ -72,7 +75,7 @@ def test_a_later_charge_is_another_payment_after_the_first_has_succeeded(state: 
     [(State.SUCCESS, "first", True), (State.SUCCESS, None, False), (State.PENDING, "first", False)],
 )
 def test_a_refund_of_another_payment_is_unknown_once_ours_is_known(
-    state: State, operation_id: str | None, is_unknown: bool
+    state: State, operation_id: GatewayOperationId | None, is_unknown: bool
 ) -> None:
     aggregate = begun(state, operation_id)
     aggregate.payment.recurring_id = None

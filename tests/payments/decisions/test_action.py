@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import pytest
 
+from app.core.ids import GatewayOperationId
 from app.core.payment import Operation, PaymentAggregate
 from app.core.request import RequestDetails
 from app.core.vocabulary import CloseReason, Flow, Kind, Origin, State
@@ -375,11 +376,11 @@ def test_later_charge_is_refunded_by_itself(charge: str, amount: str, words: str
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, *charges, refunded)
     current = balance(Flow.CHARGE, aggregate.operations)
     if words is None:
-        found = step_for(AvailableAction.REFUND, Decimal(amount), current, charge_id=charge)
+        found = step_for(AvailableAction.REFUND, Decimal(amount), current, charge_id=GatewayOperationId(charge))
         assert (found.kind, found.amount) == (Kind.REFUND, Decimal(amount))
     else:
         with pytest.raises(RefusalError, match=words):
-            step_for(AvailableAction.REFUND, Decimal(amount), current, charge_id=charge)
+            step_for(AvailableAction.REFUND, Decimal(amount), current, charge_id=GatewayOperationId(charge))
 
 
 def test_shares_of_a_request_are_recorded_with_it() -> None:

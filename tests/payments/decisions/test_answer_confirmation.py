@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from app.core.ids import EventRowId, PspReference
 from app.core.payment import Operation, PaymentAggregate, SaleorEvent
 from app.core.vocabulary import EventState, Flow, Kind, State
 from app.rules.decisions.answer_confirmation import (
@@ -30,10 +31,10 @@ WINDOW = decision_context().schedule.answer_window
 def an_event(number: int, operation: Operation, state: EventState) -> SaleorEvent:
     """Return the report, due at noon, that a refund of 100.00 has failed."""
     return SaleorEvent(
-        id=number,
+        id=EventRowId(number),
         operation_id=operation.id,
         type=FAILED.value,
-        psp_reference="the-refund",
+        psp_reference=PspReference("the-refund"),
         amount=HUNDRED,
         state=state,
         attempts=1,
@@ -206,7 +207,7 @@ def test_a_refund_requested_again_waits_for_its_webhook_unless_saleor_refuses(
 
 
 def test_an_event_whose_history_could_not_be_read_says_why_it_waits(aggregate: PaymentAggregate) -> None:
-    HistoryNotRead(1, SaleorUnreachableError("Saleor is down"), NOON).decide(aggregate)
+    HistoryNotRead(EventRowId(1), SaleorUnreachableError("Saleor is down"), NOON).decide(aggregate)
     event = aggregate.events[0]
     assert (event.last_error, event.attempts) == ("Saleor is down", 0)
     assert event.next_attempt_at == NOON + SECOND
@@ -218,5 +219,5 @@ def test_an_event_waits_as_long_as_saleor_says_before_its_history_is_read_again(
 ) -> None:
     error = SaleorUnreachableError("too many requests")
     error.pause = pause
-    HistoryNotRead(1, error, NOON).decide(aggregate)
+    HistoryNotRead(EventRowId(1), error, NOON).decide(aggregate)
     assert aggregate.events[0].next_attempt_at == NOON + waits * SECOND

@@ -4,6 +4,7 @@ from decimal import Decimal
 
 import pytest
 
+from app.core.ids import PaymentRowId
 from app.core.payment import Payment, PaymentAggregate
 from app.core.vocabulary import Flow, Mode, State
 from app.rules.decisions.competing_attempts import (
@@ -70,7 +71,7 @@ def both() -> list[PaymentAggregate]:
     """Return two payments of all of the same 100.00, of which staff have been told; Saleor is not to be asked."""
     attempts = [an_aggregate(Flow.CHARGE, State.SUCCESS) for _ in range(2)]
     for number, attempt in enumerate(attempts):
-        attempt.payment.id, attempt.payment.to_pay = number, HUNDRED
+        attempt.payment.id, attempt.payment.to_pay = PaymentRowId(number), HUNDRED
     flag_double_payment([(attempt, HUNDRED) for attempt in attempts], HUNDRED, NOON)
     for attempt in attempts:
         attempt.payment.next_order_poll_at = None

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from app.core.ids import EventRowId, PspReference
 from app.core.payment import PaymentAggregate, SaleorEvent
 from app.core.vocabulary import EventState, Flow, Kind, State
 from app.rules.decisions.delivery import EventDue, EventReported, FoundInHistory, ResendRequested, find_ready_event
@@ -15,9 +16,9 @@ from tests.payments.aggregates import HUNDRED, NOON, an_aggregate, an_operation,
 
 def event(state: EventState, actions: list[str] | None, row_id: int = 1) -> SaleorEvent:
     return SaleorEvent(
-        id=row_id,
+        id=EventRowId(row_id),
         type=EventType.REFUND_SUCCESS,
-        psp_reference=f"refund-{row_id}",
+        psp_reference=PspReference(f"refund-{row_id}"),
         amount=HUNDRED,
         available_actions=actions,
         state=state,
@@ -35,7 +36,7 @@ def test_what_is_reported_again_offers_nothing_that_later_events_have_withdrawn(
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
     refused = event(EventState.REFUSED, ["CHARGE"])
     aggregate.events += [refused, event(EventState.DELIVERED, later, row_id=2)]
-    assert ResendRequested(1, NOON).decide(aggregate)
+    assert ResendRequested(EventRowId(1), NOON).decide(aggregate)
     assert (refused.state, refused.next_attempt_at) == (EventState.WAITING, NOON)
     assert refused.available_actions == kept
 
@@ -52,7 +53,7 @@ def by_others(state: EventState) -> PaymentAggregate:
 def test_only_what_waits_takes_the_reference_over_that_saleor_has(state: EventState) -> None:
     """While the history was read, the event was told: Saleor has it under our own reference, too."""
     aggregate = by_others(state)
-    is_found = FoundInHistory(1, "earlier", NOON).decide(aggregate)
+    is_found = FoundInHistory(EventRowId(1), PspReference("earlier"), NOON).decide(aggregate)
     assert is_found is (state is EventState.WAITING)
     reference = "earlier" if is_found else "refund-1"
     assert {aggregate.events[0].psp_reference, aggregate.operations[1].psp_reference} == {reference}
@@ -62,7 +63,7 @@ def test_only_what_waits_takes_the_reference_over_that_saleor_has(state: EventSt
 def test_reference_of_what_was_requested_here_stays() -> None:
     aggregate = by_others(EventState.WAITING)
     aggregate.operations[1].idempotency_key = "ours"
-    assert not FoundInHistory(1, "earlier", NOON).decide(aggregate)
+    assert not FoundInHistory(EventRowId(1), PspReference("earlier"), NOON).decide(aggregate)
     assert aggregate.events[0].state is EventState.WAITING
 
 
@@ -73,7 +74,7 @@ def test_a_refused_failure_is_not_reported_again_before_the_success_that_is_unde
     failure.type, failure.psp_reference = EventType.REFUND_FAILURE, success.psp_reference
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
     aggregate.events += [failure, success]
-    assert not ResendRequested(1, NOON).decide(aggregate)
+    assert not ResendRequested(EventRowId(1), NOON).decide(aggregate)
     assert failure.state is EventState.SUPERSEDED
 
 
@@ -86,9 +87,9 @@ def test_an_event_waits_until_saleor_must_have_read_the_answer_to_its_request() 
     told.operation_id = refund.id
     aggregate.events.append(told)
     window = timedelta(seconds=25)
-    early = EventDue(1, NOON, window).decide(aggregate)
+    early = EventDue(EventRowId(1), NOON, window).decide(aggregate)
     assert (early.event, early.awaited, told.next_attempt_at) == (None, None, read_by)
-    assert EventDue(1, read_by, window).decide(aggregate).awaited is not None
+    assert EventDue(EventRowId(1), read_by, window).decide(aggregate).awaited is not None
 
 
 @pytest.mark.law(5)
@@ -98,8 +99,8 @@ def test_note_is_reported_until_a_later_event_has_the_actions(actions: list[str]
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
     note = replace(event(EventState.WAITING, ["CHARGE"]), type=EventType.INFO)
     aggregate.events += [note, event(EventState.WAITING, actions, row_id=2)]
-    assert (find_ready_event(aggregate, 1) is not None) is is_ready
-    assert (EventDue(1, NOON, timedelta(0)).decide(aggregate).event is note) is is_ready
+    assert (find_ready_event(aggregate, EventRowId(1)) is not None) is is_ready
+    assert (EventDue(EventRowId(1), NOON, timedelta(0)).decide(aggregate).event is note) is is_ready
 
 
 @pytest.mark.law(5)
@@ -117,5 +118,5 @@ def test_a_report_waits_as_long_as_saleor_says_that_it_has_no_time(
     waiting = event(EventState.WAITING, None)
     waiting.attempts = attempts
     aggregate.events.append(waiting)
-    EventReported(1, error, decision_context()).decide(aggregate)
+    EventReported(EventRowId(1), error, decision_context()).decide(aggregate)
     assert (waiting.state, waiting.next_attempt_at) == (EventState.WAITING, NOON + timedelta(seconds=seconds))

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from app.core.payment import Operation, PaymentAggregate
+from app.core.ids import PaymentRowId
+from app.core.payment import Operation, PaymentAggregate, row_id_of
 from app.core.vocabulary import CloseReason, Flow, Kind, Mode, State
 from app.rules.decisions.gateway_call import CallReturned
 from app.rules.details import Details
@@ -22,7 +23,7 @@ FORTY = Decimal("40.00")
 def answer(aggregate: PaymentAggregate, operation: Operation, record: dict[str, Any]) -> None:
     """Record that the call for that operation was answered with this."""
     context = decision_context(answering=operation.id)
-    CallReturned(operation.id or 0, read_record({**record, "pos_id": POS}), context).decide(aggregate, [])
+    CallReturned(row_id_of(operation), read_record({**record, "pos_id": POS}), context).decide(aggregate, [])
 
 
 @pytest.mark.law(9, 10)
@@ -75,9 +76,9 @@ def test_a_page_that_was_answered_with_a_record_has_no_link_and_is_closed() -> N
 def test_two_pages_that_were_begun_at_the_same_moment_know_of_each_other_once_one_is_open() -> None:
     """Neither has seen the other begin, and whichever is paid must have the other closed."""
     first, second = (an_aggregate(Flow.CHARGE, State.INTENT) for _ in range(2))
-    second.payment.id, second.payment.expires_at = 2, NOON
+    second.payment.id, second.payment.expires_at = PaymentRowId(2), NOON
     page = Checkout.from_form("https://gateway.example/form")
-    CallReturned(second.create.id or 0, page, decision_context()).decide(second, [first, second])
+    CallReturned(row_id_of(second.create), page, decision_context()).decide(second, [first, second])
     assert (first.payment.has_rivals, second.payment.has_rivals) == (True, True)
 
 
@@ -100,7 +101,7 @@ class TestWaited:
     def test_what_provably_was_not_done_for_now_waits_for_another_turn(self, error: GatewayError, state: State) -> None:
         refund = an_operation(Kind.REFUND, State.INTENT, FORTY)
         aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, refund)
-        CallReturned(refund.id or 0, error, decision_context(), waited=True).decide(aggregate, [])
+        CallReturned(row_id_of(refund), error, decision_context(), waited=True).decide(aggregate, [])
         assert refund.state is state
         assert [event.type for event in aggregate.events] == (["REFUND_FAILURE"] if state is State.FAILURE else [])
 
@@ -109,7 +110,7 @@ class TestWaited:
     def test_what_the_gateway_or_a_look_up_has_shown_meanwhile_stays(self, state: State) -> None:
         refund = an_operation(Kind.REFUND, state, FORTY, operation_id="notified")
         aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, refund)
-        CallReturned(refund.id or 0, self.BUSY, decision_context(), waited=True).decide(aggregate, [])
+        CallReturned(row_id_of(refund), self.BUSY, decision_context(), waited=True).decide(aggregate, [])
         assert refund.state is not State.WAITING
 
     @pytest.mark.parametrize(
@@ -133,7 +134,7 @@ class TestWaited:
         refund = an_operation(Kind.REFUND, State.INTENT, FORTY, created_at=requested, details=turned_away)
         aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, refund)
         error = RateLimitedError("Too many requests", pause=pause, http_status=429)
-        CallReturned(refund.id or 0, error, decision_context(), waited=True).decide(aggregate, [])
+        CallReturned(row_id_of(refund), error, decision_context(), waited=True).decide(aggregate, [])
         assert refund.next_poll_at == NOON + timedelta(seconds=seconds)
 
     @pytest.mark.law(12)
@@ -143,6 +144,6 @@ class TestWaited:
         )
         aggregate = an_aggregate(Flow.CHARGE, State.INIT, closing)
         busy = RateLimitedError("Too many requests", pause=3600.0, http_status=429)
-        CallReturned(closing.id or 0, busy, decision_context(), waited=True).decide(aggregate, [])
+        CallReturned(row_id_of(closing), busy, decision_context(), waited=True).decide(aggregate, [])
         assert closing.next_poll_at is not None
         assert closing.next_poll_at <= NOON + timedelta(minutes=5)

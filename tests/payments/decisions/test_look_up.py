@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.core.payment import Operation, PaymentAggregate
+from app.core.payment import Operation, PaymentAggregate, row_id_of
 from app.core.request import RequestDetails
 from app.core.vocabulary import CloseReason, Flow, Kind, Mode, State
 from app.rules.decisions.look_up import ExpectationChanged, OrderLookedUp, ShopperReturned, TurnCame
@@ -31,7 +31,7 @@ OPEN_PAGE = Records([read_record(payment(ORDER, "init", "100.00", pos_id=POS))])
 def look_up(aggregate: PaymentAggregate, shown: Records, now: datetime) -> tuple[PaymentAggregate, Operation] | None:
     """Return what a look-up of the payment, which has shown that, has led to."""
     observations = Observations.from_records(shown, "en")
-    return OrderLookedUp(aggregate.create.id or 0, frozenset(), observations, decision_context(now=now)).decide(
+    return OrderLookedUp(row_id_of(aggregate.create), frozenset(), observations, decision_context(now=now)).decide(
         aggregate
     )
 
@@ -40,7 +40,7 @@ def look_up(aggregate: PaymentAggregate, shown: Records, now: datetime) -> tuple
 def test_waiting_operation_whose_turn_has_come_becomes_an_intent() -> None:
     waiting = an_operation(Kind.REFUND, State.WAITING, next_poll_at=NOON, updated_at=NOON - timedelta(days=1))
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, waiting)
-    assert TurnCame(waiting.id or 0, decision_context(), can_be_sent=True).decide(aggregate) is aggregate
+    assert TurnCame(row_id_of(waiting), decision_context(), can_be_sent=True).decide(aggregate) is aggregate
     assert waiting.state is State.INTENT
     assert waiting.updated_at == NOON  # the gateway cannot have been silent about it before
     assert waiting.next_poll_at == decision_context().schedule.intent_deadline(NOON)  # not looked up while it is sent
@@ -58,7 +58,7 @@ def test_shares_of_what_has_waited_are_those_that_the_operation_before_it_left(f
     waiting.request = RequestDetails(split=({"sub_merchant_id": POTTER, "amount": "40.00"},)).write(ORDER, "UAH")
     aggregate = an_aggregate(flow, State.SUCCESS, before, waiting)
     aggregate.create.shares = {POTTER: Decimal("60.00"), SMITH: Decimal("40.00")}
-    assert TurnCame(waiting.id or 0, decision_context(), can_be_sent=True).decide(aggregate) is aggregate
+    assert TurnCame(row_id_of(waiting), decision_context(), can_be_sent=True).decide(aggregate) is aggregate
     assert waiting.shares == requested_shares(waiting) == {POTTER: half, SMITH: half}
 
 
@@ -67,7 +67,7 @@ def test_waiting_operation_waits_on_while_another_is_in_flight() -> None:
     """Whoever says that its turn has come may have read the payment before the other began."""
     waiting = an_operation(Kind.REFUND, State.WAITING, next_poll_at=NOON)
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, an_operation(Kind.REFUND, State.INTENT), waiting)
-    assert TurnCame(waiting.id or 0, decision_context(), can_be_sent=True).decide(aggregate) is None
+    assert TurnCame(row_id_of(waiting), decision_context(), can_be_sent=True).decide(aggregate) is None
     assert waiting.state is State.WAITING
 
 
@@ -77,7 +77,7 @@ def test_waiting_operation_of_a_payment_in_doubt_is_sent() -> None:
     waiting = an_operation(Kind.REFUND, State.WAITING, next_poll_at=NOON)
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, waiting)
     aggregate.create.contradicted = True
-    assert TurnCame(waiting.id or 0, decision_context(), can_be_sent=True).decide(aggregate) is aggregate
+    assert TurnCame(row_id_of(waiting), decision_context(), can_be_sent=True).decide(aggregate) is aggregate
     assert waiting.state is State.INTENT
 
 
@@ -86,7 +86,7 @@ def test_waiting_operation_of_an_account_whose_keys_do_not_open_waits_on() -> No
     """It is no intent, which would end as unknown: nothing can be sent until staff have mended the keys."""
     waiting = an_operation(Kind.REFUND, State.WAITING, next_poll_at=NOON)
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, waiting)
-    assert TurnCame(waiting.id or 0, decision_context(), can_be_sent=False).decide(aggregate) is None
+    assert TurnCame(row_id_of(waiting), decision_context(), can_be_sent=False).decide(aggregate) is None
     assert waiting.state is State.WAITING
     assert waiting.next_poll_at == NOON + timedelta(hours=1)
 
@@ -103,7 +103,7 @@ def test_look_up_ends_only_the_polls_of_what_had_ended_when_it_began(
     pending = an_operation(Kind.REFUND, State.PENDING, operation_id="pending", next_poll_at=NOON)
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, before, meanwhile, pending)
     shown = Observations.from_records(Records([read_record(record) for record in records]), "en")
-    OrderLookedUp(pending.id or 0, frozenset({before.id}), shown, decision_context()).decide(aggregate)
+    OrderLookedUp(row_id_of(pending), frozenset({before.id}), shown, decision_context()).decide(aggregate)
     assert (before.next_poll_at, meanwhile.next_poll_at) == (due, NOON)
 
 
@@ -115,7 +115,7 @@ def test_look_up_after_an_operation_has_ended_is_repeated_where_it_shows_nothing
     refund = an_operation(Kind.REFUND, State.SUCCESS, next_poll_at=NOON, operation_id="refund-1")
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, refund)
     shown = Observations.from_records(Records([read_record(record) for record in records]), "en")
-    OrderLookedUp(refund.id or 0, frozenset(), shown, decision_context(), scheduled=True).decide(aggregate)
+    OrderLookedUp(row_id_of(refund), frozenset(), shown, decision_context(), scheduled=True).decide(aggregate)
     assert (refund.next_poll_at is not None and refund.next_poll_at > NOON) is is_repeated
 
 
@@ -225,7 +225,7 @@ def test_refund_that_the_gateway_never_shows_has_failed_although_another_record_
     issue = Issue(IssueCode.OTHER_ORDER, order="another")
     add_problem(aggregate.payment, cause_of_mismatch(issue, None, "of-another"), issue, NOON)
     shown = Observations.from_records(Records([read_record(PAID)]), "en")
-    OrderLookedUp(refund.id or 0, frozenset(), shown, decision_context()).decide(aggregate)
+    OrderLookedUp(row_id_of(refund), frozenset(), shown, decision_context()).decide(aggregate)
     assert (refund.state, refund.inferred) == (State.FAILURE, True)
 
 
@@ -265,7 +265,7 @@ def test_look_up_that_was_to_show_whether_the_gateway_answers_again_is_not_follo
     add_problem(aggregate.payment, ADDRESS, Issue(IssueCode.NOT_THE_GATEWAY), NOON)
     aggregate.create.next_poll_at = now = NOON + timedelta(days=1)
     shown = Observations.from_records(Records((read_record(PAID),)), "en") if answers else NotTheGatewayError("blocked")
-    create_id = aggregate.create.id or 0
+    create_id = row_id_of(aggregate.create)
     OrderLookedUp(create_id, frozenset({create_id}), shown, decision_context(now=now), scheduled=True).decide(aggregate)
     assert aggregate.create.next_poll_at is None
 
@@ -300,7 +300,7 @@ def test_look_up_is_not_repeated_while_the_gateway_wants_no_requests(
     refund = an_operation(Kind.REFUND, State.UNKNOWN, next_poll_at=NOON + 6 * SECOND, updated_at=NOON)
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, refund)
     busy = RateLimitedError("Too many requests", pause=pause, http_status=429)
-    OrderLookedUp(refund.id or 0, frozenset(), busy, decision_context(), scheduled).decide(aggregate)
+    OrderLookedUp(row_id_of(refund), frozenset(), busy, decision_context(), scheduled).decide(aggregate)
     assert refund.next_poll_at == NOON + due * SECOND
 
 
@@ -308,7 +308,7 @@ def test_look_up_after_an_operation_that_is_turned_away_waits_as_well() -> None:
     refund = an_operation(Kind.REFUND, State.SUCCESS, next_poll_at=NOON, updated_at=NOON)
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, refund)
     busy = RateLimitedError("Too many requests", pause=600.0, http_status=429)
-    OrderLookedUp(refund.id or 0, frozenset(), busy, decision_context(), scheduled=True).decide(aggregate)
+    OrderLookedUp(row_id_of(refund), frozenset(), busy, decision_context(), scheduled=True).decide(aggregate)
     assert refund.next_poll_at == NOON + 600 * SECOND
 
 
@@ -316,7 +316,7 @@ def test_an_operation_that_waits_for_nothing_waits_for_no_pause() -> None:
     refund = an_operation(Kind.REFUND, State.SUCCESS, next_poll_at=None, updated_at=NOON)
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, refund)
     busy = RateLimitedError("Too many requests", pause=600.0, http_status=429)
-    OrderLookedUp(refund.id or 0, frozenset(), busy, decision_context()).decide(aggregate)
+    OrderLookedUp(row_id_of(refund), frozenset(), busy, decision_context()).decide(aggregate)
     assert refund.next_poll_at is None
 
 
@@ -327,6 +327,6 @@ def test_a_page_that_must_not_be_paid_is_closed_in_its_own_pauses() -> None:
     )
     aggregate = an_aggregate(Flow.CHARGE, State.INIT, closing)
     busy = RateLimitedError("Too many requests", pause=3600.0, http_status=429)
-    OrderLookedUp(closing.id or 0, frozenset(), busy, decision_context(), scheduled=True).decide(aggregate)
+    OrderLookedUp(row_id_of(closing), frozenset(), busy, decision_context(), scheduled=True).decide(aggregate)
     assert closing.next_poll_at is not None
     assert closing.next_poll_at <= NOON + timedelta(minutes=5)

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from app.core.payment import Operation, PaymentAggregate
+from app.core.ids import GatewayOperationId, OperationRowId
+from app.core.payment import Operation, PaymentAggregate, row_id_of
 from app.core.request import RequestDetails
 from app.core.vocabulary import CloseReason, Flow, Kind, Mode, State
 from app.rules.decisions.look_up import OrderLookedUp, OrderShown, ShopperReturned, TurnCame
@@ -44,7 +45,7 @@ def look_up(
     scheduled: bool = True,
 ) -> Operation | None:
     """Return the cancellation that is to be sent after a look-up for an operation."""
-    fact = OrderLookedUp(operation.id or 0, frozenset(), records, decision_context(now=now), scheduled=scheduled)
+    fact = OrderLookedUp(row_id_of(operation), frozenset(), records, decision_context(now=now), scheduled=scheduled)
     found = fact.decide(aggregate)
     return None if found is None else found[1]
 
@@ -155,7 +156,7 @@ def test_operation_has_not_happened_if_the_payment_is_shown_and_nothing_of_it(
 @pytest.mark.law(3, 10)
 class TestTurnCame:
     def _sent(self, aggregate: PaymentAggregate, waiting: Operation) -> bool:
-        return TurnCame(waiting.id or 0, decision_context(), can_be_sent=True).decide(aggregate) is not None
+        return TurnCame(row_id_of(waiting), decision_context(), can_be_sent=True).decide(aggregate) is not None
 
     @pytest.mark.parametrize(("left", "is_sent"), [("40.00", True), ("39.99", False)])
     def test_what_others_have_left_too_little_for_has_failed(self, left: str, *, is_sent: bool) -> None:
@@ -222,7 +223,7 @@ def close_lost_page(aggregate: PaymentAggregate, now: datetime) -> Operation:
         next_poll_at=NOON,
         now=now,
     )
-    closing.id = 1000
+    closing.id = OperationRowId(1000)
     aggregate.operations.append(closing)
     return closing
 
@@ -298,7 +299,7 @@ def test_operation_has_not_happened_although_others_are_shown() -> None:
     [
         ("refund-1", (), (), True),
         ("refund-1", ("no amount",), (), False),
-        ("refund-1", (), (UnexplainedMoney("gift", HUNDRED, "UAH", "one"),), False),
+        ("refund-1", (), (UnexplainedMoney("gift", HUNDRED, "UAH", GatewayOperationId("one")),), False),
         (None, (), (), False),
     ],
 )
@@ -309,7 +310,7 @@ def test_gateway_is_behind_if_it_shows_nothing_of_an_order_that_it_has_reported(
     aggregate = an_aggregate(Flow.CHARGE, State.PENDING, refund)
     records = shown()
     records.unreadable, records.unexplained = unreadable, unexplained
-    fact = OrderLookedUp(aggregate.create.id or 0, frozenset({refund.id}), records, decision_context())
+    fact = OrderLookedUp(row_id_of(aggregate.create), frozenset({refund.id}), records, decision_context())
     fact.decide(aggregate)
     assert (refund.next_poll_at is not None) is is_behind
 

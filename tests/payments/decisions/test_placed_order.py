@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from app.core.ids import PaymentRowId
 from app.core.vocabulary import EventState, Flow, State
 from app.i18n.messages import Money
 from app.rules.decisions.placed_order import OrderAsked, OrderNotAsked, OrderNotStated, schedule_comparison
@@ -85,7 +86,7 @@ def test_while_saleor_has_not_heard_of_all_that_was_paid_it_is_asked_again(
 ) -> None:
     """What seems to be missing is the other payment. An order whose total rose would otherwise never be compared."""
     asked, other = (an_aggregate(Flow.CHARGE, State.SUCCESS) for _ in range(2))
-    other.payment.id = 2
+    other.payment.id = PaymentRowId(2)
     other.events.append(event_of(other.create, EventType.CHARGE_SUCCESS, EventState.WAITING))
     asked.payment.next_order_poll_at, asked.payment.order_polls = NOON, 1
     OrderAsked(source, NOON).decide(asked, [asked, other])

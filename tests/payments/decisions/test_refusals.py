@@ -7,7 +7,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from app.core.payment import Operation, PaymentAggregate
+from app.core.ids import OperationRowId
+from app.core.payment import Operation, PaymentAggregate, row_id_of
 from app.core.vocabulary import Flow, Kind, State
 from app.rules.action_request import ActionRequest
 from app.rules.balance import balance
@@ -60,7 +61,7 @@ def a_refund(amount: Decimal = HUNDRED) -> tuple[PaymentAggregate, Operation]:
     aggregate.create.operation_id = payment(ORDER)["payment_id"]
     request = ActionRequest(AvailableAction.REFUND, amount, "UAH", keys=("key",))
     refund = ActionRequested(request, decision_context(), opens_keys=lambda _payment: True).decide(aggregate).operation
-    refund.id = max(known.id or 0 for known in aggregate.operations) + 1
+    refund.id = OperationRowId(max(known.id or 0 for known in aggregate.operations) + 1)
     return aggregate, refund
 
 
@@ -68,7 +69,7 @@ async def answered(aggregate: PaymentAggregate, refund: Operation, reply: Reply)
     """Record the answer to the refund; return the result that Saleor is answered, None: it is pending."""
     request = Refund(order_id=ORDER, order_currency="UAH", refund_amount=refund.amount)
     outcome = await outcome_of(reply, lambda client: client.refund(request, timeout=1))
-    CallReturned(refund.id or 0, outcome, decision_context(answering=refund.id)).decide(aggregate, [])
+    CallReturned(row_id_of(refund), outcome, decision_context(answering=refund.id)).decide(aggregate, [])
     return action_response(aggregate, refund, AvailableAction.REFUND, None).result
 
 
@@ -110,7 +111,7 @@ async def test_a_refund_has_not_failed_because_somebody_else_says_no(reply: Repl
     states = [refund.state]
     shown = Records([read_record(payment(ORDER, pos_id=POS)), read_record(a_record())])
     observations = Observations.from_records(shown, "en")
-    OrderLookedUp(refund.id or 0, frozenset(), observations, decision_context()).decide(aggregate)
+    OrderLookedUp(row_id_of(refund), frozenset(), observations, decision_context()).decide(aggregate)
     assert [*states, refund.state] == [State.UNKNOWN, State.SUCCESS]
     current = balance(Flow.CHARGE, aggregate.operations)
     assert (current.refunded, current.refundable) == (HUNDRED, TOTAL - HUNDRED)
@@ -184,7 +185,7 @@ async def test_what_no_other_attempt_cures_does_not_say_try_again(
     aggregate = an_aggregate(Flow.CHARGE, State.INTENT)
     aggregate.payment.language = "uk"
     create = aggregate.create
-    CallReturned(create.id or 0, outcome, decision_context(answering=create.id)).decide(aggregate, [])
+    CallReturned(row_id_of(create), outcome, decision_context(answering=create.id)).decide(aggregate, [])
     answer = session_response(aggregate, None)
     assert answer.result == "CHARGE_FAILURE"
     assert error_of(answer)["code"] == code

@@ -376,7 +376,7 @@ async def test_an_address_of_the_storefronts_that_cannot_be_read_is_named_in_the
     answer = await shop.begin(data={"customer": {"email": "taras at example", "phone": " ", "taxId": ["1"]}})
     assert answer.result == "CHARGE_ACTION_REQUIRED"
     assert shop.gateway.requests[0].json["customer_email"] == "taras@example.com"
-    [line] = [line for line in capsys.readouterr().out.splitlines() if "data not read" in line]
+    [line] = [line for line in capsys.readouterr().out.splitlines() if "storefront_data.not_read" in line]
     assert "data.customer.email, data.customer.taxId" in line
     assert "taras at example" not in line
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from app.core.alerts import AlertKind
+from app.core.ids import GatewayOperationId
 from app.core.notification import Outcome, OutcomeCode
 from app.core.vocabulary import Flow, Kind, State
 from app.flows.saved_cards import delete_customer_cards
@@ -209,7 +210,9 @@ async def test_a_refund_in_flight_is_not_taken_for_one_of_another_charge(shop: S
 
 
 def refund_of(charge_id: str, amount: object, key: str = "1") -> StaffRequest:
-    return StaffRequest(Kind.REFUND, by="olena", key=key, amount=Decimal(str(amount)), charge_id=charge_id)
+    return StaffRequest(
+        Kind.REFUND, by="olena", key=key, amount=Decimal(str(amount)), charge_id=GatewayOperationId(charge_id)
+    )
 
 
 @pytest.mark.law(4)

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
+from app.core.ids import GatewayOperationId, PspReference
 from app.core.payment import Operation, PaymentAggregate, SaleorEvent
 from app.core.vocabulary import EventState, Flow, Kind, State
 from app.flows.reconciliation.entries import BookLine
@@ -31,7 +32,8 @@ def line(method: str = "purchase", status: str | None = "success", amount: objec
 def ended_operation(kind: Kind, amount: object = "100.00", state: State = State.SUCCESS, **more: Any) -> Operation:
     """Return an operation that has ended, as the gateway said."""
     operation = an_operation(kind, state, Decimal(str(amount)), **more)
-    operation.operation_id = operation.psp_reference = f"operation-{operation.id}"
+    operation.operation_id = GatewayOperationId(f"operation-{operation.id}")
+    operation.psp_reference = PspReference(operation.operation_id)
     return operation
 
 
@@ -40,7 +42,7 @@ def payment(
 ) -> PaymentAggregate:
     """Return a payment of which Saleor was told everything."""
     aggregate = an_aggregate(flow, state, *operations, amount=amount)
-    aggregate.create.operation_id = PAYMENT
+    aggregate.create.operation_id = GatewayOperationId(PAYMENT)
     for operation in aggregate.operations:
         type_ = event_type_of(operation.kind, flow, operation.state)
         if type_ is not None:
@@ -52,7 +54,7 @@ def event_of(operation: Operation, type_: str, state: EventState = EventState.DE
     """Return the event by which Saleor was told of an operation."""
     return SaleorEvent(
         type=type_,
-        psp_reference=operation.psp_reference or "",
+        psp_reference=PspReference(operation.psp_reference or ""),
         amount=operation.amount,
         state=state,
         created_at=NOON,

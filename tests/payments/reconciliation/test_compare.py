@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.core.ids import GatewayOperationId
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import EventState, Flow, Kind, State
 from app.flows.reconciliation.compare import Difference, Period, differences_of_unknown_order, find_differences
@@ -69,7 +70,7 @@ class TestThereIsNone:
 
     def test_when_staff_have_settled_a_charge_as_failed(self) -> None:
         chargeback = ended_operation(Kind.DISPUTE)
-        chargeback.operation_id = PAYMENT
+        chargeback.operation_id = GatewayOperationId(PAYMENT)
         assert kinds(payment(chargeback), line(status="failure")) == ["not shown", "state"]
         chargeback.decision = {"state": "success"}
         assert kinds(payment(chargeback), line(status="failure")) == []
@@ -153,7 +154,7 @@ class TestMissed:
         """Another card was accepted on the same page; the gateway may count it as another payment."""
         for payment_id in ("the-payment", "another"):
             declined = payment(state=State.FAILURE)
-            declined.create.operation_id = "the-payment"
+            declined.create.operation_id = GatewayOperationId("the-payment")
             assert kinds(declined, line(payment_id=payment_id)) == ["missed"]
 
     def test_a_success_that_the_books_have_twice_is_missed_once(self) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from app.core.ids import OrderId
 from app.rules.cards.card_form import PaymentInstrument
 from app.rules.requests.payout import (
     PAYOUTS_OFF,
@@ -178,7 +179,7 @@ def test_the_recipient_is_the_customer_of_a_payout() -> None:
     account = an_account(merchant_mcc="7995", validation_url="https://shop.example.com/check")
     request = payout_request(
         account, read(account, **WHO), PaymentInstrument({"cc_number": NUMBER}),
-        order_id="A1", ip="203.0.113.7", server_url="https://app.example.com/x", customer_id="VXNlcjox",
+        order_id=OrderId("A1"), ip="203.0.113.7", server_url="https://app.example.com/x", customer_id="VXNlcjox",
     )  # fmt: skip
     sent = request.to_wire()
     assert {name: sent[name] for name in sent if name.startswith("customer_")} == {

@@ -5,6 +5,7 @@ from decimal import Decimal
 import pytest
 
 from app.core.alerts import AlertKind
+from app.core.ids import OperationRowId
 from app.core.payment import PaymentAggregate
 from app.core.vocabulary import EventState, Kind, State
 from app.flows.on_demand import look_up_now
@@ -22,7 +23,7 @@ from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop
 
 
-async def by_hand(shop: Shop, state: State, amount: str | None = None, row_id: int | None = None) -> None:
+async def by_hand(shop: Shop, state: State, amount: str | None = None, row_id: OperationRowId | None = None) -> None:
     """Olena has looked into the merchant portal."""
     decision = Decision(state, "olena", "seen in the portal", None if amount is None else Decimal(amount))
     await settle(shop.services, shop.order_id, row_id, decision)
@@ -365,7 +366,7 @@ async def test_nothing_is_settled_while_the_gateway_is_being_asked(stuck: Shop) 
     with pytest.raises(RefusalError, match="has not been sent yet"):
         await by_hand(stuck, State.SUCCESS, None, second.id)
     with pytest.raises(RefusalError, match="no operation 99"):
-        await by_hand(stuck, State.SUCCESS, None, 99)
+        await by_hand(stuck, State.SUCCESS, None, OperationRowId(99))
 
 
 async def test_what_the_process_died_over_is_settled_once_its_call_must_be_over(paid_shop: Shop) -> None:

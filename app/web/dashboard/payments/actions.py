@@ -7,6 +7,7 @@ from datetime import datetime
 from decimal import Decimal
 from uuid import uuid4
 
+from app.core.ids import GatewayOperationId
 from app.core.payment import Operation
 from app.core.vocabulary import Kind, State
 from app.flows.staff.actions import StaffRequest, possible_actions
@@ -103,14 +104,14 @@ def read_staff_request(kind: Kind, by: str, fields: Sequence[tuple[str, str]], *
     amount = amounts.pop(_AMOUNT, None)
     taken_from = {name.removeprefix(_SHARE): part for name, part in amounts.items()} if kind is Kind.REFUND else {}
     reason = params.get("reason", "").strip()
-    charge_id = params.get("charge") or None if kind is Kind.REFUND else None
+    charge = params.get("charge") if kind is Kind.REFUND else None
     return StaffRequest(
         kind,
         by=by,
         key=params["key"],
         amount=amount,
         taken_from=taken_from or None,
-        charge_id=charge_id,
+        charge_id=GatewayOperationId(charge) if charge else None,
         reason=reason,
     )
 
