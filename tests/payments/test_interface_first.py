@@ -294,6 +294,20 @@ class TestMoneyIsNeverSkipped:
         assert shop.amounts == amounts(charged="1139.00")
         assert problem_text((await shop.aggregate()).payment) is None
 
+    @pytest.mark.parametrize("is_notified", [True, False], ids=["notification", "look-up"])
+    async def test_of_a_payment_with_an_id_more_than_the_interface_shows(
+        self, shop: Shop, *, is_notified: bool
+    ) -> None:
+        shop.gateway.will_answer(shop.gateway.page())
+        await shop.begin()
+        paid = payment(shop.order_id, operation_id="operation-1")
+        if is_notified:
+            await shop.notify(paid)
+        else:
+            shop.gateway.book[shop.order_id] = [paid]
+        await shop.pass_time(minutes=5)
+        assert shop.amounts == amounts(charged=TOTAL)
+
     @pytest.mark.parametrize("method", ["recurrent", "cashback"])
     def test_of_the_gateways_books(self, method: str) -> None:
         paid = books.payment()

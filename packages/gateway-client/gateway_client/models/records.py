@@ -27,6 +27,9 @@ _ALTERNATIVE_NAMES = {
 }
 
 _MAX_REPORTED = 3
+# Gateway interface, Events: Primary operation webhook; Secondary webhooks.
+_PRIMARY = (Method.PURCHASE, Method.AUTH, Method.CREDIT, Method.P2P, Method.LOOKUP)
+_SECONDARY = (Method.CAPTURE, Method.VOID, Method.REFUND)
 
 ProcessedName = Literal["processed_at", "processing_time"]
 S = TypeVar("S", bound=ResponseModel)
@@ -168,15 +171,16 @@ class OperationRecord(Record):
 
 
 def read_record(data: object, zone: tzinfo = UTC) -> PaymentRecord | OperationRecord:
-    """Parse ``data`` (decoded JSON) as a record: an operation if it has an ``operation_id`` or a secondary method.
+    """Parse ``data`` (decoded JSON) as a record.
 
-    ``zone`` is that of times which have none. Raises ``UnreadableError``.
+    It is an operation by its method, or by its ``operation_id`` if no method of the interface says what it is: a
+    payment may have any further field. ``zone`` is that of times which have none. Raises ``UnreadableError``.
     """
     if not isinstance(data, Mapping):
         raise UnreadableError("not a JSON object")
-    if data.get("operation_id") or read_word(data.get("method")) in (Method.CAPTURE, Method.VOID, Method.REFUND):
-        return validate_model(OperationRecord, data, zone)
-    return validate_model(PaymentRecord, data, zone)
+    method = read_word(data.get("method"))
+    is_operation = method in _SECONDARY or (method not in _PRIMARY and data.get("operation_id"))
+    return validate_model(OperationRecord if is_operation else PaymentRecord, data, zone)
 
 
 class Records(tuple[PaymentRecord | OperationRecord, ...]):

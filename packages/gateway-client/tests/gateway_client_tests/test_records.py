@@ -100,6 +100,14 @@ def test_a_refund_is_an_operation_however_it_is_capitalized() -> None:
         read_record({**PAYMENT, "method": "REFUND"})
 
 
+@pytest.mark.parametrize("method", ["purchase", "AUTH", "credit", "p2p", "lookup"])
+def test_a_payment_stays_one_whatever_further_fields_it_has(method: str) -> None:
+    """An operation's id is none of a payment's fields, and further fields are allowed (Events, Delivery 5)."""
+    record = read_record({**PAYMENT, "method": method, "operation_id": "one-more-id"})
+    assert isinstance(record, PaymentRecord)
+    assert record.payment_id == PAYMENT["payment_id"]
+
+
 @pytest.mark.parametrize("given", ["a lot", "1,50", [1], True])
 def test_what_was_actually_paid_is_no_ornament(given: object) -> None:
     with pytest.raises(UnreadableError, match="processed_amount"):
