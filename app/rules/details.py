@@ -12,7 +12,7 @@ from app.core.payment import Operation
 from app.i18n.messages import Joined, LazyMessage, Money, Value, Verbatim
 from app.rules.stated_times import can_end_limit
 from gateway_client.errors import sanitize
-from gateway_client.models import OperationRecord, PaymentRecord
+from gateway_client.models import OperationRecord, PaymentRecord, Status
 from gateway_client.models.records import Fee
 from gateway_client.models.values import absolute_url
 from saleor_app_sdk.payment_methods import CardDetails, OtherMethod, PaymentMethod
@@ -96,7 +96,7 @@ class Details(_StoredModel):
                 "fixed_fee": _sum(record.fixed_fee),
                 "percent_fee": _sum(record.percent_fee),
             }
-            if record.processed_amount is not None:
+            if record.processed_amount is not None and record.status is Status.SUCCESS:
                 fields["processed"] = Sum(amount=record.processed_amount, currency=_name(record.processed_currency))
         else:
             fields["split_fees"] = _sums(record.split_fee)

@@ -129,7 +129,8 @@ def observation_from_record(record: PaymentRecord | OperationRecord, language: s
     paid, paid_currency, method, card, needs_action, action_url = None, None, None, None, False, None
     subscription = Subscription.from_record(record.recurring) if isinstance(record, PaymentRecord) else None
     if isinstance(record, PaymentRecord) and kind is Kind.CREATE:
-        paid, paid_currency = record.processed_amount, record.processed_currency
+        if record.status is Status.SUCCESS:  # until then it is not what was paid
+            paid, paid_currency = record.processed_amount, record.processed_currency
         method, card = payment_method_of(record), card_token_of(record)
         needs_action = bool(record.user_action_required)
         action_url = web_address(record.user_action_url) if needs_action else None

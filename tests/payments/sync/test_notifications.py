@@ -11,6 +11,7 @@ from app.core.vocabulary import Kind, State
 from app.flows.notifications import Receipt, receive
 from app.rules.decisions import notification
 from app.rules.decisions.notification import outcome_message
+from app.rules.details import Details
 from app.rules.problems import problem_text
 from app.store.accounts import AccountKeys, NewAccount
 from app.store.search import notifications_page
@@ -302,6 +303,21 @@ class TestTrustThenCompare:
         await waiting.work()
         assert waiting.amounts == amounts(charged=paid)
         assert (await waiting.request_action("REFUND", "600.01")).result == "REFUND_FAILURE"  # more than either
+
+    @pytest.mark.parametrize("status", ["init", "pending"])
+    async def test_what_is_not_paid_yet_is_no_other_amount(self, waiting: Shop, status: str) -> None:
+        """Nothing has been paid by then, and the notification of the success is lost: a look-up finds it."""
+        record = payment(waiting.order_id, status, processed_amount=0, processed_currency="UAH")
+        await waiting.notify(record)
+        await waiting.pass_time(minutes=1)
+        aggregate = await waiting.aggregate()
+        assert problem_text(aggregate.payment) is None
+        assert Details.from_row(aggregate.create.details).processed is None
+        waiting.gateway.book[waiting.order_id] = [
+            record | {"status": "success", "status_code": "1000", "processed_amount": Decimal("500.00")}
+        ]
+        await waiting.pass_time(minutes=10)
+        assert waiting.amounts == amounts(charged="500.00")
 
     async def test_another_amount_paid_than_is_booked_is_put_to_staff(self, waiting: Shop) -> None:
         record = payment(waiting.order_id)
