@@ -691,3 +691,16 @@ async def test_subscription_of_a_deleted_customer_is_cancelled_in_the_merchant_p
     await shop.notify(payment(shop.order_id, recurring={"id": "rec-1", "status": "canceled"}))
     await shop.work()
     assert not (await shop.aggregate()).payment.has_problems
+
+
+async def test_payments_without_the_id_of_a_subscription_are_of_none(shop: Shop) -> None:
+    """A second payment of the same order is for staff: it is no later charge of a subscription that nobody began."""
+    nothing = {"id": "", "status": ""}
+    await shop.complete_payment()
+    for record in (payment(shop.order_id, recurring=nothing), charge(shop, "second", recurring=nothing)):
+        await shop.notify(record)
+        await shop.work()
+    aggregate = await shop.aggregate()
+    assert shop.amounts == amounts(charged=TOTAL)
+    assert aggregate.payment.recurring_id is None
+    assert "second successful payment" in (problem_text(aggregate.payment) or "")

@@ -62,7 +62,8 @@ class Recurring(ResponseModel):
 
     _repr_fields: ClassVar[tuple[str, ...]] = ("id", "status")
 
-    id: str
+    # An empty one is none: some responses have an empty text for a missing value.
+    id: Annotated[str, BeforeValidator(empty_to_none)]
     status: Lenient[Word] = None
 
 

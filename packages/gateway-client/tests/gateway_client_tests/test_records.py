@@ -95,6 +95,13 @@ def test_the_status_of_a_subscription_is_known_however_it_is_capitalized(word: s
     assert record.recurring.status == status
 
 
+@pytest.mark.parametrize("named", ["", " ", None])
+def test_a_payment_without_the_id_of_a_subscription_belongs_to_none(named: str | None) -> None:
+    record = read_record({**PAYMENT, "recurring": {"id": named, "status": ""}})
+    assert isinstance(record, PaymentRecord)
+    assert record.recurring is None
+
+
 def test_a_refund_is_an_operation_however_it_is_capitalized() -> None:
     with pytest.raises(UnreadableError, match="operation_id"):  # which no payment needs
         read_record({**PAYMENT, "method": "REFUND"})
