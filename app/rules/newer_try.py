@@ -13,6 +13,7 @@ from app.rules.decision_context import DecisionContext
 from app.rules.details import Details
 from app.rules.mapper import Observation
 from app.rules.observation import Observations
+from app.rules.references import is_same_id
 from app.rules.schedule import look_up_order_after
 
 
@@ -38,7 +39,7 @@ def end_newer_try(aggregate: PaymentAggregate, shown: Observations) -> None:
     create = aggregate.create
     if create.newer_try is None or shown.unreadable:
         return
-    if not any(_is_at_the_bank(seen) and seen.gateway_id == create.newer_try for seen in shown):
+    if not any(_is_at_the_bank(seen) and is_same_id(seen.gateway_id, create.newer_try) for seen in shown):
         _note(create, None)
 
 

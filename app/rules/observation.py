@@ -17,7 +17,7 @@ from app.core.text import fit_text
 from app.core.vocabulary import Flow, Kind, Mode, Origin, State
 from app.rules.details import Details, payment_method_of, web_address
 from app.rules.mapper import Observation
-from app.rules.references import new_reference
+from app.rules.references import as_known, is_same_id, new_reference
 from app.rules.saved_cards import card_token_of
 from app.rules.stated_times import can_have_happened
 from app.rules.status_messages import status_message
@@ -186,7 +186,7 @@ def normalize_observation(aggregate: PaymentAggregate, seen: Observation, arrive
     has no shopper who could do anything.
     """
     update_subscription(aggregate.payment, seen.subscription)
-    seen = replace(seen, details=seen.details.as_of(arrived_at))
+    seen = _with_known_ids(aggregate, replace(seen, details=seen.details.as_of(arrived_at)))
     if seen.kind is Kind.RECURRING and find_later_charge(aggregate, seen.details.payment_id) is not None:
         named_so = GatewayOperationId(seen.details.payment_id or "")
         return replace(seen, gateway_id=named_so)  # as an operation that names its payment
@@ -202,6 +202,15 @@ def normalize_observation(aggregate: PaymentAggregate, seen: Observation, arrive
     if aggregate.payment.mode is Mode.DIRECT and seen.state is State.INIT:
         return replace(seen, state=State.PENDING)
     return seen
+
+
+def _with_known_ids(aggregate: PaymentAggregate, seen: Observation) -> Observation:
+    def known(gateway_id: str | None) -> str | None:
+        return None if gateway_id is None else as_known(aggregate, gateway_id)
+
+    details = seen.details.model_copy(update={"payment_id": known(seen.details.payment_id)})
+    gateway_id, payment_id = as_known(aggregate, seen.gateway_id), known(seen.payment_id)
+    return replace(seen, gateway_id=gateway_id, payment_id=payment_id, details=details)
 
 
 def posting_order(seen: Observation) -> tuple[int, datetime]:
@@ -257,7 +266,7 @@ def is_superseded_attempt(
     if create.state is State.SUCCESS:
         return seen.state is not State.SUCCESS
     is_shown = any(
-        record.gateway_id == create.operation_id and record.state is not State.FAILURE
+        is_same_id(record.gateway_id, create.operation_id) and record.state is not State.FAILURE
         for record in records
         if record.kind is Kind.CREATE
     )

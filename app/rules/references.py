@@ -6,12 +6,13 @@ import hashlib
 import re
 import uuid
 
-from app.core.ids import OrderId, PspReference
-from app.core.payment import Operation, Payment
+from app.core.ids import GatewayOperationId, OrderId, PspReference
+from app.core.payment import Operation, Payment, PaymentAggregate
 from app.core.vocabulary import Kind, Mode, State
 
 _TRANSACTION_PART_LENGTH = 12  # characters of the transaction's UUID, whose next character is the same in all
 _RELEASED = "-released"
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _SUFFIX = re.compile(rf"-(?:released|turn-[0-9]+|problem-[0-9a-f]{{8}}|{'|'.join(State)})$")
 
 
@@ -30,6 +31,20 @@ def order_id_of(transaction_id: str, saleor_api_url: str) -> OrderId:
     both = f"{saleor_api_url} {transaction_id}"
     rest = hashlib.sha256(both.encode()).hexdigest()[: 32 - _TRANSACTION_PART_LENGTH]
     return OrderId(name[:_TRANSACTION_PART_LENGTH] + rest)
+
+
+def is_same_id(gateway_id: str | None, other: str | None) -> bool:
+    """Return whether two ids of the gateway are one: the digits of a UUID may be written in capitals (RFC 9562, 4)."""
+    if gateway_id == other or gateway_id is None or other is None:
+        return gateway_id == other
+    return gateway_id.lower() == other.lower() and _UUID.fullmatch(gateway_id) is not None
+
+
+def as_known(aggregate: PaymentAggregate, gateway_id: str) -> GatewayOperationId:
+    """Return an id of the gateway as this payment has stored it, if it knows it in other letters."""
+    known = (name for operation in aggregate.operations for name in (operation.operation_id, operation.newer_try))
+    same = next((name for name in known if name is not None and is_same_id(name, gateway_id)), gateway_id)
+    return GatewayOperationId(same)
 
 
 def new_reference(what: str) -> PspReference:

@@ -16,6 +16,7 @@ from app.core.vocabulary import EventState, Flow, Kind, State
 from app.flows.reconciliation.entries import Entry, is_repeated_payment
 from app.rules.details import Details
 from app.rules.mapper import event_type_of
+from app.rules.references import as_known
 from app.rules.subscription import charge_id_of
 from app.store.tables import DiscrepancyKind
 
@@ -85,7 +86,8 @@ def find_differences(
     """Return the differences between ``entries`` and the payment. ``period`` None: do not check for missing entries."""
     paid, subscribed = aggregate.create.operation_id, aggregate.payment.recurring_id is not None
     listed = [entry for number, entry in enumerate(entries) if not is_repeated_payment(entry, entries[:number])]
-    entries = [_as_subscription_charge(aggregate, entry) for entry in listed]
+    named = [replace(entry, payment_id=as_known(aggregate, entry.payment_id)) for entry in listed]
+    entries = [_as_subscription_charge(aggregate, entry) for entry in named]
     ours = [
         entry
         for entry in entries

@@ -23,6 +23,7 @@ from app.rules.call_errors import KeysNotOpenedError
 from app.rules.decisions.difference import DifferenceEnded, DifferenceFound
 from app.rules.observation import gateway_id_of
 from app.rules.problems import Cause
+from app.rules.references import is_same_id
 from app.rules.refusal import RefusalError
 from app.services import Services
 from app.store.aggregates import ById
@@ -75,7 +76,8 @@ class LookUps:
             self._record_result(records)
             return None
         self._record_result(None)
-        return any(gateway_id_of(record) == operation_id and record.status is Status.SUCCESS for record in records)
+        shown = (gateway_id_of(record) for record in records if record.status is Status.SUCCESS)
+        return any(is_same_id(gateway_id, operation_id) for gateway_id in shown)
 
     async def _wait(self) -> None:
         self.made += 1

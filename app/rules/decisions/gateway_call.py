@@ -33,7 +33,7 @@ from app.rules.page_cancellation import (
     is_closing_for,
 )
 from app.rules.problems import has_mismatch
-from app.rules.references import ensure_reference
+from app.rules.references import as_known, ensure_reference
 from app.rules.refusal import TRY_AGAIN, shopper_message_of
 from app.rules.schedule import look_up_order_after, make_due
 from app.rules.whole_order import apply_whole_order
@@ -188,7 +188,7 @@ def _store_gateway_id(
     of_card = operation.kind is Kind.CREATE and aggregate.payment.mode is Mode.DIRECT
     if operation.operation_id is not None or (isinstance(record, PaymentRecord) and not of_card):
         return
-    gateway_id = gateway_id_of(record)
+    gateway_id = as_known(aggregate, gateway_id_of(record))
     others = [other for other in aggregate.operations if other.operation_id == gateway_id]
     if not others:
         operation.operation_id = gateway_id

@@ -16,6 +16,7 @@ from app.rules.issues import Issue, IssueCode
 from app.rules.mapper import Observation
 from app.rules.observation import observation_from_record, unexplained_money
 from app.rules.problems import SEALED, clear_problem
+from app.rules.references import is_same_id
 from app.rules.subscription import is_of_unknown_payment
 from gateway_client.errors import UnreadableNotificationError
 from gateway_client.models import OperationRecord, PaymentRecord
@@ -92,7 +93,7 @@ def _find_operation(aggregate: PaymentAggregate, seen: Observation) -> Operation
     """Return the operation that a notification is about."""
     if seen.kind is Kind.CREATE:
         return aggregate.create
-    return next((known for known in aggregate.operations if known.operation_id == seen.gateway_id), None)
+    return next((known for known in aggregate.operations if is_same_id(known.operation_id, seen.gateway_id)), None)
 
 
 def outcome_message(outcome: Outcome) -> LazyMessage | Verbatim:

@@ -61,6 +61,10 @@ class TestThereIsNone:
         assert kinds(shared, read_line(), read_line(receiverName="Potter", receiverAmount="-40.00", **refund)) == []
         assert kinds(payment(), read_line(amount="-100.00")) == ["amount"]  # nobody pays less than nothing
 
+    def test_when_the_books_write_the_id_of_the_payment_in_capitals(self) -> None:
+        lines = [line(payment_id=PAYMENT.upper()), line("refund", amount="10.00", payment_id=PAYMENT.upper())]
+        assert kinds(payment(ended_operation(Kind.REFUND, "10.00")), *lines) == []
+
     def test_when_the_books_write_methods_in_capitals(self) -> None:
         """As records of the same gateway may; what is none of its methods is money that nobody can name."""
         refund = {"method": " Refund ", "amount": "-40.00"}
