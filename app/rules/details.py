@@ -97,7 +97,7 @@ class Details(_StoredModel):
                 "percent_fee": _sum(record.percent_fee),
             }
             if record.processed_amount is not None and record.status is Status.SUCCESS:
-                fields["processed"] = Sum(amount=record.processed_amount, currency=_name(record.processed_currency))
+                fields["processed"] = Sum(amount=record.processed_amount, currency=_currency(record.processed_currency))
         else:
             fields["split_fees"] = _sums(record.split_fee)
         return cls(**fields)
@@ -174,7 +174,11 @@ def _name(text: str | None) -> str | None:
 
 
 def _sum(fee: Fee | None) -> Sum | None:
-    return None if fee is None else Sum(amount=fee.amount, currency=_name(fee.currency))
+    return None if fee is None else Sum(amount=fee.amount, currency=_currency(fee.currency))
+
+
+def _currency(code: str | None) -> str | None:
+    return _name((code or "").strip().upper())
 
 
 def _sums(fees: Fee | list[Fee] | None) -> tuple[Sum, ...] | None:

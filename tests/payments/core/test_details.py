@@ -166,6 +166,18 @@ class TestWhereverItComesFrom:
 
 
 @pytest.mark.law(7)
+@pytest.mark.parametrize("written", ["uah", " Uah "])
+async def test_a_fee_in_the_currency_of_the_payment_is_in_it_in_whatever_letters(shop: Shop, written: str) -> None:
+    """The books of a day have one row for each currency, and its fees are those in this one."""
+    shop.gateway.will_answer(shop.gateway.page())
+    await shop.begin()
+    await shop.notify(payment(shop.order_id, currency=written, fee={"amount": Decimal("8.54"), "currency": written}))
+    await shop.work()
+    create = (await shop.aggregate()).create
+    assert (create.state, create.fee, create.fee_currency) == (State.SUCCESS, Decimal("8.54"), "UAH")
+    assert str((await kept(shop)).fee) == "8.54 UAH"
+
+
 async def test_a_fee_that_comes_late_is_added_and_moves_nothing(paid_shop: Shop) -> None:
     """Law 7 is about states: what explains a final operation may still come."""
     await paid_shop.notify(payment(paid_shop.order_id, **FEES))
