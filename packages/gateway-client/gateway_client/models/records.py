@@ -180,8 +180,9 @@ def read_record(data: object, zone: tzinfo = UTC) -> PaymentRecord | OperationRe
     if not isinstance(data, Mapping):
         raise UnreadableError("not a JSON object")
     method = read_word(data.get("method"))
-    is_operation = method in _SECONDARY or (method not in _PRIMARY and data.get("operation_id"))
-    return validate_model(OperationRecord if is_operation else PaymentRecord, data, zone)
+    if method in _SECONDARY or (method not in _PRIMARY and data.get("operation_id")):
+        return validate_model(OperationRecord, data, zone)
+    return validate_model(PaymentRecord, data, zone)
 
 
 class Records(tuple[PaymentRecord | OperationRecord, ...]):
