@@ -23,6 +23,7 @@ from app.rules.external_operations import (
     flag_other_payment,
     flag_overdrawn,
     flag_rounded_by_saleor,
+    flag_unexplained_attempt,
     flag_unknown_status,
     is_more_than_left,
     leaves_rest,
@@ -30,7 +31,6 @@ from app.rules.external_operations import (
     payer_fee_on,
     waits_for_charge,
 )
-from app.rules.labels import NAMES
 from app.rules.mapper import (
     Observation,
     Transition,
@@ -61,6 +61,7 @@ from app.rules.problems import (
     clear_returned_money,
 )
 from app.rules.references import reference_of_note, reference_of_problem
+from app.rules.released_reservation import end_doubt_of_released, is_failure_of_released
 from app.rules.released_rest import correct_released_rest, report_released_rest, take_over_release
 from app.rules.saved_cards import update_cards
 from app.rules.schedule import end_look_ups, look_up_order_after, make_due, plan_look_up
@@ -82,7 +83,9 @@ def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observatio
                 flag_unexplained(aggregate, money, context.now)
             continue
         if is_superseded_attempt(aggregate, seen, records, is_single_record=context.is_single_record):
-            _flag_unexplained_attempt(aggregate, seen, context.now)
+            flag_unexplained_attempt(aggregate, seen, context.now)
+            continue
+        if is_failure_of_released(aggregate, seen, records):
             continue
         if is_first_charge(aggregate, seen, arrived_at):
             _bind_first_charge(aggregate, pos_id, seen, context)
@@ -99,6 +102,7 @@ def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observatio
     report_released_rest(aggregate, context)
     clear_overdrawn(aggregate, context.now)
     clear_partial_release(aggregate, context.now)
+    end_doubt_of_released(aggregate, context.now)
     conclude_cancellations(aggregate, context)
     for operation, seen in repeated:  # last: what has given a payment back may explain its status
         flag_unknown_status(aggregate, operation, seen, context.now)
@@ -151,14 +155,6 @@ def withdraw_contradiction(
     _book(aggregate, operation, context)
     reference = reference_of_problem(aggregate.payment.order_id, f"{operation.id} {context.now.isoformat()}")
     enqueue_note(aggregate, message, context, reference=reference)
-
-
-def _flag_unexplained_attempt(aggregate: PaymentAggregate, seen: Observation, now: datetime) -> None:
-    """Put another payment of a paid order to staff whose status we do not know: it may be a second one."""
-    if seen.unknown_status is not None:
-        name = NAMES[seen.kind]
-        money = UnexplainedMoney(name, seen.amount, seen.currency, seen.gateway_id, seen.unknown_status)
-        flag_unexplained(aggregate, money, now)
 
 
 def _post_known_operation(

@@ -9,13 +9,13 @@ from app.core.vocabulary import EXTERNAL_KEY_PREFIX, GIVES_A_PAYOUT_BACK, Flow, 
 from app.i18n.currencies import rounded_by_saleor
 from app.i18n.messages import Money, Verbatim
 from app.rules.balance import ZERO, balance, is_in_flight, is_overdrawn
-from app.rules.decision_context import DecisionContext, raise_problem
+from app.rules.decision_context import DecisionContext, flag_unexplained, raise_problem
 from app.rules.details import Details
 from app.rules.dialects import keeps_rest
 from app.rules.issues import Issue, IssueCode
-from app.rules.labels import what_of
+from app.rules.labels import NAMES, what_of
 from app.rules.mapper import Observation, largest_payer_fee
-from app.rules.observation import is_ours, reference_of_external_operation
+from app.rules.observation import UnexplainedMoney, is_ours, reference_of_external_operation
 from app.rules.problems import (
     CHARGED_ON,
     TEST_CHARGED_ON,
@@ -119,6 +119,14 @@ def flag_other_payment(aggregate: PaymentAggregate, seen: Observation, context: 
     amount = Money(seen.amount, seen.currency)
     issue = Issue(IssueCode.OTHER_PAYMENT, what=seen.kind, sum=amount, payment=seen.payment_id or "")
     raise_problem(aggregate, issue, context.now, cause=cause_of_mismatch(issue, None, seen.gateway_id))
+
+
+def flag_unexplained_attempt(aggregate: PaymentAggregate, seen: Observation, now: datetime) -> None:
+    """Put another payment of a paid order to staff whose status we do not know: it may be a second one."""
+    if seen.unknown_status is not None:
+        name = NAMES[seen.kind]
+        money = UnexplainedMoney(name, seen.amount, seen.currency, seen.gateway_id, seen.unknown_status)
+        flag_unexplained(aggregate, money, now)
 
 
 def flag_made_after_all(aggregate: PaymentAggregate, operation: Operation, now: datetime) -> None:

@@ -5,6 +5,7 @@ final words contradict each other, the payment is perhaps paid, for the shopper,
 """
 
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
@@ -407,6 +408,59 @@ class TestAFailureAfterASuccess:
         assert paid_shop.amounts == amounts(charged="469.50", refunded="100.00")
         assert await subjects(paid_shop) == [(AlertKind.MISMATCH, 1)]
         assert (await paid_shop.request_action("REFUND", "469.51")).result == "REFUND_FAILURE"
+
+
+@pytest.mark.law(16)
+class TestAReservationThatWasReleased:
+    """The interface does not show what a release does to the payment's own record: it may say failure from then on."""
+
+    def records(self, shop: Shop, amount: str = TOTAL) -> list[dict[str, Any]]:
+        """Return what the gateway has of the order."""
+        failed = payment(shop.order_id, "failure", method="auth", status_code="6007")
+        return [failed, operation("void", shop.order_id, amount, operation_id="released")]
+
+    async def check_released(self, shop: Shop) -> None:
+        """Nothing is in doubt, and nobody has to look."""
+        assert shop.amounts == amounts(canceled=TOTAL)
+        aggregate = await shop.aggregate()
+        assert (aggregate.create.state, aggregate.create.contradicted) == (State.SUCCESS, False)
+        assert problem_text(aggregate.payment) is None
+        assert await shown(shop) is PaymentState.RELEASED
+
+    async def test_here_may_be_shown_as_failed(self, reserved_shop: Shop) -> None:
+        reserved_shop.gateway.book[reserved_shop.order_id] = self.records(reserved_shop)
+        reserved_shop.gateway.will_answer(json_reply(self.records(reserved_shop)[1]))
+        assert (await reserved_shop.request_action("CANCEL", TOTAL)).result == "CANCEL_SUCCESS"
+        await reserved_shop.pass_time(minutes=5)
+        await self.check_released(reserved_shop)
+
+    async def test_in_the_portal_may_be_shown_so_before_its_release(self, reserved_shop: Shop) -> None:
+        reserved_shop.gateway.book[reserved_shop.order_id] = self.records(reserved_shop)
+        await look_up_now(reserved_shop.services, reserved_shop.order_id)
+        await reserved_shop.work()
+        await self.check_released(reserved_shop)
+
+    async def test_in_the_portal_is_in_doubt_until_its_release_is_notified(self, reserved_shop: Shop) -> None:
+        failed, released = self.records(reserved_shop)
+        await reserved_shop.notify(failed)
+        await reserved_shop.work()
+        assert await subjects(reserved_shop) == [(AlertKind.MISMATCH, 1)]
+        await reserved_shop.notify(released)
+        await reserved_shop.pass_time(minutes=1)
+        await self.check_released(reserved_shop)
+
+    async def test_is_in_doubt_where_a_part_of_it_was_charged(self, reserved_shop: Shop) -> None:
+        await reserved_shop.services.accounts.change(reserved_shop.account.id, dialect="interface")
+        charged = operation("capture", reserved_shop.order_id, "100.00", operation_id="charged")
+        reserved_shop.gateway.book[reserved_shop.order_id] = [charged, *self.records(reserved_shop, "469.50")]
+        await look_up_now(reserved_shop.services, reserved_shop.order_id)
+        await reserved_shop.work()
+        assert await subjects(reserved_shop) == [(AlertKind.MISMATCH, 1)]
+
+    async def test_of_a_part_only_is_in_doubt(self, reserved_shop: Shop) -> None:
+        reserved_shop.gateway.book[reserved_shop.order_id] = self.records(reserved_shop, "100.00")
+        await look_up_now(reserved_shop.services, reserved_shop.order_id)
+        assert (await reserved_shop.operation(Kind.CREATE)).contradicted
 
 
 @pytest.mark.law(10)
