@@ -47,7 +47,8 @@ async def read_list(
                     members = _parse_object(await _join_rest(line, lines))
                 if members is None:
                     raise call.error(OutcomeUnknownError, "a line of the list is not a JSON object", http_status=200)
-                if not members.keys() & model.names() and members.keys() & _ERROR_MEMBERS:
+                is_record = bool(members.keys() & model.names()) and not responses.is_not_ready(members)
+                if not is_record and members.keys() & _ERROR_MEMBERS:
                     responses.decode(call, head.with_content(exact_json.dumps(members).encode("ascii")))
                     raise call.error(OutcomeUnknownError, "an error in the middle of the list", http_status=200)
                 yield _parse_line(model, number, members)

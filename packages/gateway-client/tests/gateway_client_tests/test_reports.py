@@ -182,6 +182,15 @@ async def test_a_register_is_waited_for_longer_and_longer(
     )
 
 
+@pytest.mark.parametrize("more", [{"status": "pending"}, {"description": "in 5 minutes"}, {"projectId": POS_ID}])
+async def test_a_register_that_is_not_ready_may_say_more_than_that(
+    client: GatewayClient, gateway: ScriptedServer, naps: RecordedSleeps, more: dict[str, str]
+) -> None:
+    gateway.will_answer(json_reply(NOT_READY | more), lines(LINE))
+    [line] = await register(client, RegisterTicket(report_id="r"))
+    assert (line.order_id, naps.taken) == (LINE["orderId"], [1])
+
+
 async def test_patience_ends(client: GatewayClient, gateway: ScriptedServer, naps: RecordedSleeps) -> None:
     gateway.will_answer(*[json_reply(NOT_READY)] * 9)
     with pytest.raises(ReportNotReadyError) as caught:
