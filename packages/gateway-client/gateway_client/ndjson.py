@@ -20,6 +20,8 @@ from integration_base import exact_json
 _MAX_LINE_BYTES = 1024 * 1024
 _MAX_ERROR_BYTES = 64 * 1024
 _ERROR_MEMBERS = frozenset({"message", "code", "args", "details", "error"})
+# An error may have a status, a description and more that a record has, and a record any of an error's members.
+_IDENTIFYING_MEMBERS = frozenset({"orderId", "paymentId", "amount", "originalAmount"})
 L = TypeVar("L", bound=TransactionLine)
 
 
@@ -47,8 +49,7 @@ async def read_list(
                     members = _parse_object(await _join_rest(line, lines))
                 if members is None:
                     raise call.error(OutcomeUnknownError, "a line of the list is not a JSON object", http_status=200)
-                is_record = bool(members.keys() & model.names()) and not responses.is_not_ready(members)
-                if not is_record and members.keys() & _ERROR_MEMBERS:
+                if members.keys() & _ERROR_MEMBERS and not members.keys() & _IDENTIFYING_MEMBERS:
                     responses.decode(call, head.with_content(exact_json.dumps(members).encode("ascii")))
                     raise call.error(OutcomeUnknownError, "an error in the middle of the list", http_status=200)
                 yield _parse_line(model, number, members)

@@ -63,7 +63,7 @@ def decode(call: Call, response: GatewayResponse) -> Any:
     record = _unwrap_single(data)
     members = record if isinstance(record, Mapping) else {}
     code = _error_code(members)
-    if is_not_ready(members) and not call.moves_money:
+    if code == _NOT_READY_CODE and not call.moves_money:
         raise call.error(ReportNotReadyError, "the register is not ready yet", code=code, http_status=response.status)
     if 200 <= response.status < 300:
         if data is None:
@@ -80,11 +80,6 @@ def decode(call: Call, response: GatewayResponse) -> Any:
             raise _refusal(call, response, members)
         raise _not_the_gateway(call, response, members)
     raise _outcome_unknown(call, response, "no answer that can be relied on", code, _text_of(call, response, members))
-
-
-def is_not_ready(members: Mapping[str, Any]) -> bool:
-    """Return True for the body that says that a register is not ready; it may have further fields."""
-    return _error_code(members) == _NOT_READY_CODE
 
 
 def parse(call: Call, model: type[S], data: object, zone: tzinfo = UTC) -> S:

@@ -85,7 +85,14 @@ class TestWhatCannotBeRead:
             await all_of_register(client)
 
     @pytest.mark.parametrize(
-        "words", [{"message": "Internal error"}, {"message": "Internal error", "details": None}, {"code": "E-1"}]
+        "words",
+        [
+            {"message": "Internal error"},
+            {"message": "Internal error", "details": None},
+            {"code": "E-1"},
+            {"message": "Internal error", "status": "failure"},
+            {"code": "E-1", "status": 500, "description": "Internal error", "projectId": "the-project"},
+        ],
     )
     async def test_an_error_in_the_middle_ends_the_list(
         self, client: GatewayClient, gateway: ScriptedServer, words: dict[str, object]
@@ -95,6 +102,12 @@ class TestWhatCannotBeRead:
             await all_of_period(client)
         with pytest.raises((OutcomeUnknownError, RefusedError)):
             await all_of_register(client)
+
+    async def test_a_record_may_have_fields_that_errors_have(
+        self, client: GatewayClient, gateway: ScriptedServer
+    ) -> None:
+        gateway.will_answer(lines(LINE | {"code": "1000", "message": "Successful"}, {"status": "success"}))
+        assert [line.order_id for line in await period(client)] == [LINE["orderId"], None]
 
     async def test_an_error_in_a_list_does_not_repeat_the_keys(
         self, client: GatewayClient, gateway: ScriptedServer
