@@ -251,6 +251,23 @@ def _flag_changed_grant(
     raise_problem(aggregate, issue, context.now, cause=cause_of_mismatch(issue, None, refund.granted_refund_id or ""))
 
 
+def _check_grant(request: ActionRequest, current: Balance) -> None:
+    """Refuse more than was granted. Raises RefusalError.
+
+    Of a granted refund over nothing, as of a gift that was sent back, Saleor requests all that was charged.
+    """
+    granted = None if request.granted is None else request.granted.amount
+    if granted is None or request.amount <= granted.amount:
+        return
+    message = LazyMessage(
+        "Saleor requested %(sum)s, but the granted refund is over %(granted)s: nothing was refunded. Enter the amount "
+        "to refund in the granted refund, and request it again.",
+        sum=current.sum(request.amount),
+        granted=current.sum(granted.amount),
+    )
+    raise RefusalError(RefusalCode.NOT_POSSIBLE, message, "amount")
+
+
 def _flag_cut_grant(
     aggregate: PaymentAggregate, refund: Operation, request: ActionRequest, context: DecisionContext
 ) -> None:
@@ -284,6 +301,7 @@ def _new_operation(
     state, message = (State.WAITING if waits else State.INTENT), None
     details = RequestDetails()
     try:
+        _check_grant(request, current)
         step = step_for(
             request.action, request.amount, current, required_kind=request.required_kind, charge_id=request.charge_id
         )

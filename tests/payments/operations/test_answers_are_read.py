@@ -317,6 +317,18 @@ class TestAGrantIsPaidOutOnce:
         assert answer.result == "REFUND_FAILURE"
         assert not (await paid_shop.aggregate()).payment.has_problems
 
+    async def test_of_a_grant_over_nothing_is_not_everything(self, paid_shop: Shop) -> None:
+        """Staff grant a refund of a gift, which is over 0.00: Saleor requests all that was charged instead."""
+        granted = paid_shop.saleor.grant_refund(paid_shop.transaction, Decimal(0))
+        request, answer = await pay_out(paid_shop, granted)
+        assert (request.amount, answer.result) == (Decimal(TOTAL), "REFUND_FAILURE")
+        assert "granted refund is over 0.00" in str(answer.message).replace("\u00a0", " ")
+        assert (paid_shop.gateway.calls, paid_shop.amounts) == ([], amounts(charged=TOTAL))
+        refunds(paid_shop, amount="40.00")
+        paid_shop.saleor.edit_granted_refund(granted, Decimal(40))
+        _, again = await pay_out(paid_shop, granted)
+        assert (again.result, again.amount) == ("REFUND_SUCCESS", Decimal(40))
+
     @pytest.mark.parametrize("status", ["success", "failure"])
     async def test_of_a_grant_that_was_moved_to_another_payment_meanwhile_is_paid_once(
         self, shop: Shop, status: str

@@ -36,12 +36,14 @@ def request_granted_refund(
 ) -> Event:
     """Record a ``transactionRequestRefundForGrantedRefund``; raise GrantRefusedError.
 
+    A granted refund over nothing, of a gift for example, is treated as one over everything that is charged.
     The caller must update the status of the granted refund after building the webhook's body, which still states the
     previous status.
     """
     check_requestable(granted, transaction)
     granted.transaction = granted.transaction or transaction
-    amount = min(granted.amount, transaction.amounts.charged)
+    charged = transaction.amounts.charged
+    amount = min(granted.amount or charged, charged)
     return create_request_event(
         transaction, Action.REFUND.request, amount, event_clock, idempotency_key=idempotency_key, granted_refund=granted
     )

@@ -162,6 +162,11 @@ def test_failed_granted_refund_may_be_asked_for_again_and_a_refunded_one_not(gra
     assert (refused.value.code, granting.refunded) == ("REFUND_ALREADY_PROCESSED", TEN)
 
 
+def test_granted_refund_over_nothing_is_asked_for_as_all_that_is_charged(granting: Granting) -> None:
+    granting.granted.amount = Decimal(0)
+    assert granting.ask().amount == TOTAL
+
+
 def test_granted_refund_above_what_is_charged_is_not_asked_for(granting: Granting) -> None:
     asked = request_action(
         granting.transaction, Action.REFUND, TOTAL - 5, granting.event_clock, idempotency_key="another"
