@@ -170,6 +170,7 @@ class Event(SaleorModel):
     event_type: ClassVar[str]  # in the manifest's form: TRANSACTION_CHARGE_REQUESTED
     is_asynchronous: ClassVar[bool] = False  # Saleor waits for no response, and retries after a 5xx
     shows_presence: ClassVar[bool] = True  # Saleor sends it only to an installed and active app
+    expires: ClassVar[bool] = True  # an old one is refused, since anybody could have recorded it
 
     issued_at: AwareDatetime
     version: str | None = None  # of Saleor: 3.23.28
@@ -270,9 +271,15 @@ class AppStatusChanged(AppEvent):
 
 
 class CustomerEvent(Event):
-    """An event about a customer, which Saleor sends to apps that may manage users (MANAGE_USERS)."""
+    """An event about a customer, which Saleor sends to apps that may manage users (MANAGE_USERS).
+
+    It is true however late it arrives: Saleor's queue can be long, and staff can send it again days later
+    (``eventDeliveryRetry``) to an app that was away. What an old one says of Saleor's version is not.
+    """
 
     is_asynchronous = True
+    shows_presence = False
+    expires = False
 
     user: Customer
 

@@ -228,7 +228,7 @@ class WebhookReceiver:
             raise NotUsableError(400, "WRONG_EVENT", f"This is the address for {webhook.event_type} only.")
         event = _parse_event(webhook, payload)
         received_at = self._now()
-        self._check_age(event.issued_at, received_at)
+        self._check_age(event, received_at)
         installation = await self._recipients.check(installation, event.recipient, event.version)
         release = parse_release(event.version)
         if event.shows_presence:
@@ -236,11 +236,11 @@ class WebhookReceiver:
         digest = hashlib.sha256(body).hexdigest()
         return event, WebhookContext(installation, received_at, event.version, deadline, digest)
 
-    def _check_age(self, issued_at: datetime, now: datetime) -> None:
+    def _check_age(self, event: Event, now: datetime) -> None:
         # A signature has no time, so without this check an old request could be replayed for ever.
-        if now - issued_at > self._max_event_age:
+        if event.expires and now - event.issued_at > self._max_event_age:
             raise NotUsableError(400, "TOO_OLD", "This request is too old to be processed. Request it again.")
-        if issued_at - now > LEEWAY:
+        if event.issued_at - now > LEEWAY:
             raise NotUsableError(
                 400, "FROM_THE_FUTURE", "This request is from the future: the clocks of Saleor and the app differ."
             )

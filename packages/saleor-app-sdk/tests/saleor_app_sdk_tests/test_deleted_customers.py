@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
+from integration_base_tests.clock import Clock
 from saleor_app_sdk.events import AccountDeleted, CustomerDeleted
 from saleor_app_sdk.responses import GatewayConfigResponse, WebhookResponse
-from saleor_app_sdk_tests.fake_saleor import Row
+from saleor_app_sdk_tests.fake_saleor import InMemoryStore, Row
 from saleor_app_sdk_tests.served_app import AppClient
 from saleor_app_sdk_tests.test_stored_methods import asked
 
@@ -31,6 +32,24 @@ async def test_the_app_hears_who_it_was(app_client: AppClient, installed: Row, e
     (heard,) = app_client.handlers.events
     assert type(heard) is EVENTS[event]
     assert heard.user.id == "VXNlcjox"
+
+
+async def test_one_that_saleor_sends_late_is_heard(
+    app_client: AppClient, installed: Row, store: InMemoryStore, clock: Clock, event: str
+) -> None:
+    """Its queue was long, or staff send it again once the app is back. Nobody else says so a second time."""
+    said = body_of(event)
+    clock.forward(days=14)
+    answer = await app_client.deliver(said, event)
+    assert (answer.status_code, len(app_client.handlers.events)) == (200, 1)
+    assert store.heard == [], "what it says of its Saleor may be over"
+
+
+async def test_one_from_the_future_is_refused(app_client: AppClient, installed: Row, clock: Clock, event: str) -> None:
+    said = body_of(event)
+    clock.forward(minutes=-6)
+    answer = await app_client.deliver(said, event)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "FROM_THE_FUTURE")
 
 
 def boom() -> WebhookResponse:
