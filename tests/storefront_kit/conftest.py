@@ -3,7 +3,7 @@
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -95,12 +95,25 @@ def gateway_config(**more: Any) -> Answer:
     return {"gatewayConfigs": [{"data": data, "errors": []}], "errors": []}
 
 
+AMOUNTS = ("charged", "chargePending", "authorized", "authorizePending", "refunded", "canceled")
+
+
 def session(
-    event: str, data: Any = None, *, words: str = "", reference: str = REFERENCE, transaction: str = TRANSACTION
+    event: str,
+    data: Any = None,
+    *,
+    words: str = "",
+    reference: str = REFERENCE,
+    transaction: str = TRANSACTION,
+    amounts: Mapping[str, float] | None = None,
 ) -> Answer:
-    """Return what transactionInitialize and transactionProcess give."""
+    """Return what transactionInitialize and transactionProcess give.
+
+    ``amounts``: those of the transaction, 0 by default; None: Saleor does not state them.
+    """
     told = {"type": event, "pspReference": reference, "message": words}
-    return {"transaction": {"id": transaction}, "transactionEvent": told, "data": data, "errors": []}
+    stated = {} if amounts is None else {f"{name}Amount": {"amount": amounts.get(name, 0)} for name in AMOUNTS}
+    return {"transaction": {"id": transaction, **stated}, "transactionEvent": told, "data": data, "errors": []}
 
 
 def refused_session(code: str, message: str = "", *, event: str = "CHARGE_FAILURE", **more: Any) -> Answer:

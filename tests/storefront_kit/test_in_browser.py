@@ -178,6 +178,33 @@ async def test_a_reload_goes_on_with_the_same_attempt(visit: Visit) -> None:
     assert visit.saleor.times(START) == 2
 
 
+@pytest.mark.parametrize(
+    ("first", "amounts", "state"),
+    [
+        ("CHARGE_FAILURE", {"charged": 569.5}, "paid"),
+        ("CHARGE_FAILURE", {"chargePending": 569.5}, "paid"),
+        ("AUTHORIZATION_FAILURE", {"authorized": 569.5}, "reserved"),
+        ("AUTHORIZATION_FAILURE", {"charged": 569.5}, "reserved"),
+        ("CHARGE_FAILURE", {"refunded": 569.5}, "declined"),
+        ("CHARGE_FAILURE", {}, "declined"),
+        ("CHARGE_REQUEST", {"chargePending": 569.5}, "paid"),
+        ("CHARGE_REQUEST", {"refunded": 569.5}, "paid"),
+        ("CHARGE_REQUEST", {}, "declined"),
+        ("AUTHORIZATION_REQUEST", {}, "declined"),
+        ("CHARGE_SUCCESS", {"refunded": 569.5}, "paid"),
+    ],
+)
+async def test_first_outcome_that_saleor_names_is_not_the_last(
+    visit: Visit, first: str, amounts: dict[str, float], state: str
+) -> None:
+    """Another card has paid on the same page, or what was at the bank has failed: Saleor names what it heard first."""
+    visit.saleor.set_answers(START, session(first, amounts=amounts))
+    await visit.open()
+    await presses(visit)
+    await visit.wait_for_state(state)
+    assert len(await events_of(visit.page, {"declined": "failed"}.get(state, state))) == 1
+
+
 @pytest.mark.parametrize("language", ["en", "uk"])
 @pytest.mark.parametrize("by_itself", [False, True], ids=["the app answers", "Saleor answers by itself"])
 async def test_a_decline_says_why_and_another_try_is_another_payment(

@@ -4,7 +4,12 @@
 // Saleor (docs/storefront.md). A card that is typed here is encrypted for the app's key before it goes anywhere.
 
 const SESSION = `
-  transaction { id checkout { id } order { id checkoutId } } transactionEvent { type pspReference message } data errors { code message }`;
+  transaction {
+    id checkout { id } order { id checkoutId }
+    chargedAmount { amount } chargePendingAmount { amount } authorizedAmount { amount } authorizePendingAmount { amount }
+    refundedAmount { amount } canceledAmount { amount }
+  }
+  transactionEvent { type pspReference message } data errors { code message }`;
 const OFFER = /* GraphQL */ `
   mutation Offer($id: ID!, $gateway: String!, $data: JSON) {
     paymentGatewayInitialize(id: $id, paymentGateways: [{ id: $gateway, data: $data }]) {
@@ -355,10 +360,25 @@ function isOfAnother({ checkout, order }, id) {
   return Boolean(paysFor) && paysFor !== id;
 }
 
+// What a transaction has of the shopper's money, and what it had of it before.
+const DONE = ["chargedAmount", "authorizedAmount"];
+const HELD = [...DONE, "chargePendingAmount", "authorizePendingAmount"];
+const MOVED = [...HELD, "refundedAmount", "canceledAmount"];
+
+// How a session has ended. Saleor names the first outcome that it heard of, for good, and by itself. But after a decline
+// another card can pay on the same page, and what was at the bank can fail: that shows in the transaction's amounts.
+function outcomeOf(first, transaction) {
+  const holds = (names) => names.some((name) => transaction[name]?.amount > 0);
+  if (first === "REQUEST" && MOVED.every((name) => transaction[name]?.amount === 0)) return "FAILURE";
+  if (first !== "FAILURE" && first !== "REQUEST") return first;
+  return holds(DONE) ? "SUCCESS" : holds(HELD) ? "REQUEST" : first;
+}
+
 /** Where a payment stands, read from what Saleor answered (docs/storefront.md, "What an event means"). */
 function standing({ transaction, transactionEvent: event, data, errors }) {
   if (!transaction || !event) return { is: "declined", code: errors[0]?.code ?? "APP_ERROR", said: errors[0]?.message };
-  const [, flow, outcome] = /^(CHARGE|AUTHORIZATION)_(.*)$/.exec(event.type) ?? [];
+  const [, flow, first] = /^(CHARGE|AUTHORIZATION)_(.*)$/.exec(event.type) ?? [];
+  const outcome = outcomeOf(first, transaction);
   const told = data?.errors?.[0];
   const known = { transactionId: transaction.id, reference: event.pspReference };
   if (outcome === "SUCCESS" || outcome === "REQUEST") {

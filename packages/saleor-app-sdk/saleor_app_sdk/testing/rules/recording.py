@@ -75,9 +75,11 @@ def create_request_event(
 
 
 def final_event(transaction: Transaction) -> Event | None:
-    """Return the event that ends the session, if any. Failures that Saleor recorded itself end no session."""
-    final = [event for event in transaction.events if event.type in FINAL_TYPES and event.counts]
-    return max(final, key=lambda event: event.created_at, default=None)
+    """Return the event that ends the session, if any. Failures that Saleor recorded itself end no session.
+
+    It is the first one that was recorded, whatever has been reported since.
+    """
+    return next((event for event in transaction.events if event.type in FINAL_TYPES and event.counts), None)
 
 
 def existing_event(transaction: Transaction, kind: EventType, psp_reference: str | None) -> Event | None:

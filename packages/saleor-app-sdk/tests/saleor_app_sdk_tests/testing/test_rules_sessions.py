@@ -8,6 +8,7 @@ import pytest
 from saleor_app_sdk.testing.records import Checkout, EventClock, Transaction
 from saleor_app_sdk.testing.rules.coverage import authorize_status, charge_status
 from saleor_app_sdk.testing.rules.recording import create_request_event, final_event, record_session_response
+from saleor_app_sdk.testing.rules.reports import Report, record_report
 from saleor_app_sdk.testing.rules.responses import SaleorCrashedError
 from saleor_app_sdk.testing.vocabulary import EventType
 from saleor_app_sdk_tests.testing.factories import TOTAL, frozen_event_clock, json_of, new_checkout, new_transaction
@@ -92,3 +93,17 @@ def test_the_same_failure_without_reference_is_swallowed() -> None:
 
     assert second is first
     assert [event.message for event in transaction.events] == ["", "declined"]
+
+
+@pytest.mark.parametrize(
+    ("first", "then"), [("CHARGE_FAILURE", "CHARGE_SUCCESS"), ("CHARGE_REQUEST", "CHARGE_FAILURE")]
+)
+def test_session_has_ended_with_the_first_outcome_whatever_is_reported_later(first: str, then: str) -> None:
+    """``transactionProcess`` goes through the events by their primary keys, and returns the first final one."""
+    _, transaction, event_clock, request = opened()
+    answered, _ = record_session_response(transaction, request, {"result": first, "pspReference": "p"}, event_clock)
+
+    record_report(transaction, Report(EventType(then), "p", TOTAL), [transaction], event_clock)
+
+    assert final_event(transaction) is answered
+    assert transaction.amounts.charged == (TOTAL if then == "CHARGE_SUCCESS" else 0)
