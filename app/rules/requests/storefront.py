@@ -9,11 +9,12 @@ with the other fields is refused, all at once.
 """
 
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from ipaddress import IPv6Address, ip_address
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 from unicodedata import category
 
 from pydantic import (
@@ -43,6 +44,7 @@ from gateway_client.models.base import Lenient
 from gateway_client.models.values import ReceiptDelivery, absolute_url
 from integration_base.typed_text import typed_email, typed_number
 
+_Place: TypeAlias = tuple["_Place | None", str]  # where a value stands: in what, and how it is reached from there
 _MAX_REPORTED = 10  # errors in one response
 _LONGEST_URL = 2000
 _CARD_FIELD = re.compile(
@@ -84,7 +86,7 @@ def parse_ip(value: Any) -> str | None:
     For example ``203.0.113.7:52344``, ``203.0.113.7, 10.0.0.1``, ``[2001:db8::1]:443`` or, where a server listens for
     both kinds at once, ``::ffff:203.0.113.7``.
     """
-    text = str(value or "").partition(",")[0].strip()
+    text = value.partition(",")[0].strip() if isinstance(value, str) else ""
     if text.startswith("["):
         text = text[1:].partition("]")[0]
     elif text.count(":") == 1:
@@ -245,7 +247,7 @@ def parse_data(data: Any) -> StorefrontData:
         return StorefrontData()
     if not isinstance(data, dict):
         raise RefusalError(RefusalCode.INVALID_DATA, "`data` must be a JSON object.", "data")
-    for path in _card_fields({name: value for name, value in data.items() if not _is_sealed_card(name, value)}, "data"):
+    for path in _card_fields({name: value for name, value in data.items() if not _is_sealed_card(name, value)}):
         raise RefusalError(
             RefusalCode.CARD_DATA_REFUSED,
             "Card data is accepted only encrypted and in `data.card`; otherwise the shopper enters it on the "
@@ -311,15 +313,31 @@ def allowed_return_url(url: str | None, storefront_origins: Sequence[str]) -> st
     return url
 
 
-def _card_fields(value: Any, path: str) -> Iterator[str]:
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            if _CARD_FIELD.fullmatch(str(key)):
-                yield f"{path}.{key}"
-            yield from _card_fields(inner, f"{path}.{key}")
-    elif isinstance(value, list):
-        for number, inner in enumerate(value):
-            yield from _card_fields(inner, f"{path}[{number}]")
+def _card_fields(data: Any) -> Iterator[str]:
+    """Yield the paths of fields that are named like card data.
+
+    Without recursion: JSON may be nested deeper than Python calls functions, and anybody can send it.
+    """
+    found: deque[tuple[Any, _Place]] = deque([(data, (None, "data"))])
+    while found:
+        value, place = found.popleft()
+        if isinstance(value, dict):
+            for key, inner in value.items():
+                here = (place, f".{key}")
+                if _CARD_FIELD.fullmatch(str(key)):
+                    yield _path_of(here)
+                found.append((inner, here))
+        elif isinstance(value, list):
+            found.extend((inner, (place, f"[{number}]")) for number, inner in enumerate(value))
+
+
+def _path_of(place: _Place) -> str:
+    steps: list[str] = []
+    outer: _Place | None = place
+    while outer is not None:
+        outer, step = outer
+        steps.append(step)
+    return "".join(reversed(steps))
 
 
 def check_typed_fields(typed: Mapping[str, str | None], language: str) -> None:

@@ -72,6 +72,30 @@ def test_whatever_a_storefront_sends_is_read_or_refused_in_words(data: Any) -> N
         assert str(read) == read.message
 
 
+def nested(depth: int, inmost: Any) -> Any:
+    """Return an object in an object, and so on: Python reads deeper ones than it calls functions."""
+    for _ in range(depth):
+        inmost = {"theme": [inmost]}
+    return inmost
+
+
+@pytest.mark.threat("hostile-text")
+@pytest.mark.parametrize("place", ["theme", "customer", "ip", "browserFingerprint", "subscription", "returnUrl"])
+def test_data_that_is_nested_deeply_is_read_or_refused_in_words(place: str) -> None:
+    deep = nested(20_000, 1)
+    read = read_or_refusal({"customer": {"ip": deep}} if place == "ip" else {place: deep})
+    ignored = {"theme", "customer", "ip", "browserFingerprint"}
+    assert isinstance(read, StorefrontData if place in ignored else RefusalError)
+
+
+def test_card_data_is_refused_however_deep_it_is() -> None:
+    with pytest.raises(RefusalError) as refused:
+        parse_data(nested(2000, {"cardNumber": "4"}))
+    assert refused.value.code is RefusalCode.CARD_DATA_REFUSED
+    assert (refused.value.field or "").startswith("data.theme[0].theme[0]")
+    assert (refused.value.field or "").endswith(".cardNumber")
+
+
 @pytest.mark.parametrize(
     ("data", "field"),
     [
