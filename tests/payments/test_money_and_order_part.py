@@ -1,6 +1,7 @@
 """Saleor acts too: an order is cancelled while its page is open or paid, its payment fails, its total changes."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -21,11 +22,15 @@ from app.store.migrate import migrate
 from app.web.shopper.pay import pay_page
 from app.web.shopper.view_builder import build_view
 from integration_base_tests.loopback import HangUp, json_reply
+from saleor_app_sdk.installation import Installation
+from saleor_app_sdk.reports import EventReport, ReportOutcome
 from saleor_app_sdk.testing.records import Amounts, Order
+from saleor_app_sdk.transaction_source import TransactionSource
 from tests.payments.aggregates import an_operation
 from tests.payments.alert_cases import subjects
 from tests.payments.changes import Change
 from tests.payments.fake_gateway import operation, payment, refusal_reply
+from tests.payments.fake_saleor import amounts
 from tests.payments.shop import TOTAL, Shop, source_object
 
 pytestmark = pytest.mark.law(10)
@@ -154,6 +159,27 @@ class TestPaidEvenSo:
         await pay(shop)
         assert "checkout" in await told(shop)
         assert await subjects(shop) == NOT_OWED
+
+    async def test_checkout_that_becomes_an_order_at_that_moment_raises_none(
+        self, shop: Shop, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Saleor answers a report with the transaction as it read it first: of a checkout that is an order by then."""
+        await begin_on_checkout(shop)
+        report = shop.saleor.report
+
+        async def report_meanwhile(installed: Installation, event: EventReport) -> ReportOutcome:
+            outcome = await report(installed, event)
+            shop.saleor.order(shop.transaction)
+            return replace(outcome, order=None, source=TransactionSource())
+
+        monkeypatch.setattr(shop.saleor, "report", report_meanwhile)
+        await pay(shop)
+        assert shop.amounts == amounts(charged=TOTAL)
+        assert await told(shop) == ""
+        assert (await shop.aggregate()).payment.order_number is not None
+        await shop.pass_time(hours=2)
+        assert await subjects(shop) == []
+        assert not [told for told in shop.saleor.reports if "checkout" in (told.message or "")]
 
     async def test_answered_in_the_session_raises_alert_when_saleor_has_read_it(self, shop: Shop) -> None:
         order = await begin_on_order(shop)

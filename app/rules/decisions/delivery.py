@@ -28,7 +28,7 @@ from app.rules.event_queue import (
 )
 from app.rules.issues import Issue, IssueCode
 from app.rules.observation import is_ours
-from app.rules.order_standing import MONEY_ARRIVES, compare_with_source
+from app.rules.order_standing import MONEY_ARRIVES, compare_uncounted_at, compare_with_source
 from app.rules.problems import add_problem, cause_of_refused_event
 from saleor_app_sdk.errors import SaleorError, SaleorNotAuthorisedError, SaleorRefusedError
 from saleor_app_sdk.reports import ReportOutcome
@@ -117,9 +117,14 @@ class EventReported(Fact[None]):
             _record_failure(event, aggregate, self.outcome, self.context)
             return
         mark_delivered(event, payment, now, self.outcome)
-        if self.outcome.source is not None:
+        source = self.outcome.source
+        if source is not None and source.is_gone:
+            # Saleor answers with the transaction as it read it first, and looks for its checkout afterwards: one that
+            # has just become an order is shown as neither. So it is asked anew.
+            compare_uncounted_at(payment, now)
+        elif source is not None:
             arrives = EventType(event.type) in MONEY_ARRIVES
-            compare_with_source(aggregate, self.outcome.source, now, money_arrives=arrives)
+            compare_with_source(aggregate, source, now, money_arrives=arrives)
             schedule_comparison(payment, now)
 
 
