@@ -30,4 +30,4 @@ async def serve_graphql(answer: Callable[[Request], Awaitable[Response]]) -> Asy
 async def saleor_client() -> AsyncIterator[SaleorClient]:
     """Open a client of Saleor that would follow redirects, if it were let."""
     async with httpx2.AsyncClient(follow_redirects=True) as http:
-        yield SaleorClient(http, DOCUMENTS, deadline=timedelta(seconds=5))
+        yield SaleorClient(http, DOCUMENTS, deadline=timedelta(seconds=30))

@@ -8,7 +8,7 @@ Errors::
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, HttpUrl, ValidationError, field_validator
@@ -111,7 +111,11 @@ class TransactionResponse(BaseModel):
     @field_validator("amount", mode="after")
     @classmethod
     def _three_decimals(cls, value: Decimal | None) -> Decimal | None:
-        return None if value is None else quantize_stored_amount(value)
+        try:
+            return None if value is None else quantize_stored_amount(value)
+        except InvalidOperation as exc:  # more digits than Python's decimals have
+            code = "InvalidOperation"
+            raise SaleorCrashedError(code) from exc
 
     @property
     def url(self) -> str:

@@ -98,6 +98,7 @@ def test_authorized_never_shows_below_zero_and_charges_conserve_money(told: list
 
 
 @example({"result": "x" * 600})
+@example({"result": EventType.AUTHORIZATION_SUCCESS, "amount": 10**25})
 @given(answers)
 def test_whatever_a_session_is_answered_money_moves_only_by_a_good_answer(answer: Any) -> None:
     event_clock = frozen_event_clock()
