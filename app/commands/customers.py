@@ -24,6 +24,7 @@ from app.reports.customers import (
 )
 from app.reports.search_query import ByEmail, parse_query
 from app.services import Services
+from integration_base.typed_text import typed_email
 
 Customer = Annotated[
     str | None,
@@ -136,7 +137,7 @@ def _parse_customer(customer: str | None, *, by_email: bool) -> tuple[str | None
     if by_email == (customer is not None):
         raise CommandFailed("name the customer: by ID in Saleor, or with --by-email", status=2)
     if customer is not None:
-        if "@" in customer:
+        if "@" in typed_email(customer):
             raise CommandFailed("an e-mail address would stay in the shell's history: use --by-email", status=2)
         return _user_id(customer), None
     prompt = sys.stdin.isatty()

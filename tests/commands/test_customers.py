@@ -58,6 +58,7 @@ async def test_nothing_is_deleted_without_a_yes(shell: Shell, services: Services
         ((), "name the customer"),
         ((OLENA, "--by-email"), "name the customer"),
         (("olena@example.com",), "history"),
+        (("olena＠example.com",), "history"),
         (("42",), "is not the ID of a customer"),
         (("T3JkZXI6MQ==",), "is not the ID of a customer"),
         (("VXNlcjo=",), "is not the ID of a customer"),

@@ -23,6 +23,11 @@ export function readForm(form, button = null) {
   });
 }
 
+/** Whether a text has an e-mail address in it, also with the wide signs of a Japanese keyboard: the app reads those. */
+export function mentionsEmail(text) {
+  return text.normalize("NFKC").includes("@");
+}
+
 /**
  * Return the messages of the fields that the browser finds invalid, by name, in the words of the page (`words`): the
  * browser's own are in its language, and come one at a time.
@@ -32,7 +37,9 @@ export function findInvalid(form, words) {
     if (validity.valueMissing) return words.required;
     return type === "email" ? words.email : words.invalid;
   };
-  const invalid = [...form.elements].filter((field) => field.willValidate && field.name && !field.validity.valid);
+  // The app reads addresses that a browser does not: with wide signs, and with what was pasted around them.
+  const isRead = ({ validity, value }) => validity.valid || (validity.typeMismatch && mentionsEmail(value));
+  const invalid = [...form.elements].filter((field) => field.willValidate && field.name && !isRead(field));
   return Object.fromEntries(invalid.map((field) => [field.name, message(field)]));
 }
 

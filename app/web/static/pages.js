@@ -7,7 +7,7 @@ import { copyBy } from "./copying.js";
 import { fileRequest, save, saveWithProgress } from "./file.js";
 import { focusAgain, focusedPart, focusHere } from "./focus.js";
 import { fold, keepFolding, unfolded } from "./folding.js";
-import { findInvalid, limitOptions, readForm, reveal, showFieldErrors } from "./forms.js";
+import { findInvalid, limitOptions, mentionsEmail, readForm, reveal, showFieldErrors } from "./forms.js";
 import { currentPlace, frameAddress, noticeStep, pathOf, pushPath, rememberPlace, restorePlace, stay } from "./place.js";
 import { errorMessage, mayWorkLater, readRefusal, request, requestedLanguage } from "./request.js";
 import { addRow, removeRow } from "./rows.js";
@@ -346,7 +346,7 @@ content.addEventListener("submit", (event) => {
   if (form.dataset.guarded === "fields") fields.push(["changed", changedFields(form).join(" ")]);
   const search = form.method === "get" || form.dataset.search !== undefined;
   // An e-mail address must not be part of a page's address, which logs keep: it is posted.
-  if (search && fields.some(([, value]) => value.includes("@"))) {
+  if (search && fields.some(([, value]) => mentionsEmail(value))) {
     leave(() => show(path, { fields, form, pushes: true }));
   } else if (search) {
     const query = new URLSearchParams(fields.filter(([, value]) => value));

@@ -93,6 +93,23 @@ async def test_list_of_a_test_project_fits_a_desk(browser: Browser, staff_client
         assert wide <= 0
 
 
+@one_database
+async def test_an_email_address_with_wide_signs_is_found_and_left_in_no_address_of_a_page(
+    browser: Browser, staff_client: StaffClient
+) -> None:
+    kept = staff_client.services.emails.digest_to_store(staff_client.shop.installation.id, OLENA)
+    await staff_client.payment(1, email_digest=kept)
+    await staff_client.payment(2)
+    asked = list[str]()
+    async with dashboard_of(browser, staff_client.app, "/payments") as (page, frame):
+        page.on("request", lambda request: asked.append(request.url))
+        await sign_in(page, staff_client.token())
+        await frame.get_by_label("Search").fill("ｏｌｅｎａ＠example．com")
+        await frame.get_by_label("Search").press("Enter")
+        await expect(frame.locator(".subject")).to_have_text(["Order 1001"])
+    assert not [address for address in asked if "search=" in address]
+
+
 @pytest.mark.long
 @one_database
 async def test_days_are_those_of_the_browser(browser: Browser, staff_client: StaffClient) -> None:

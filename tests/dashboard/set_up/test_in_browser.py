@@ -309,6 +309,19 @@ async def test_fields_that_a_form_requires_are_told_at_once(browser: Browser, st
 
 
 @one_database
+async def test_an_email_address_may_be_typed_with_wide_signs(browser: Browser, staff_client: StaffClient) -> None:
+    staff_client.shop.gateway.will_answer(staff_client.shop.gateway.page())
+    async with dashboard_of(browser, staff_client.app, "/set-up/try") as (page, frame):
+        await sign_in(page, staff_client.token())
+        await frame.get_by_label("E-mail address").fill("<olena＠example．com>,")
+        await frame.get_by_label("Phone number").fill("+380501234567")
+        await frame.get_by_role("button", name="Open the payment page").click()
+        await expect(frame.get_by_role("link", name="Open the payment page in a new tab")).to_be_visible()
+    [heard] = staff_client.shop.gateway.requests
+    assert heard.json["customer_email"] == "olena@example.com"
+
+
+@one_database
 async def test_form_of_a_further_account_leads_back_to_the_accounts(
     browser: Browser, staff_client: StaffClient
 ) -> None:

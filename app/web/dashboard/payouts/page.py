@@ -21,6 +21,7 @@ from app.store.aggregates import ById, ByOrder
 from app.store.payouts import PayoutRecord, payout_of, payouts_page
 from app.store.tables import MerchantAccount, Payout, SavedCard
 from app.web.dashboard.projects import test_ids
+from integration_base.typed_text import typed_email
 
 PAGE_SIZE = 25
 _MOST_CARDS = 50
@@ -147,7 +148,7 @@ async def read_form(
             "recipient_last_name": str(request_data.get("customer_lname") or ""),
         }
     if customer_email:
-        customers |= await customer_ids_of(services, account.installation_id, customer_email)
+        customers |= await customer_ids_of(services, account.installation_id, typed_email(customer_email))
     cards: list[SavedCard] = []
     for customer in sorted(customers):
         cards += await services.saved_cards.usable_cards(account.installation_id, account.id, customer, services.now())
