@@ -110,6 +110,19 @@ async def test_an_email_address_with_wide_signs_is_found_and_left_in_no_address_
     assert not [address for address in asked if "search=" in address]
 
 
+@one_database
+async def test_a_link_that_is_longer_than_most_is_pasted_whole(browser: Browser, staff_client: StaffClient) -> None:
+    order = "T3JkZXI6OTgzM2IxZjItNGE0Yy00ZDQ3LTgwMDItMGFmMTA5ZjZlMjUx"
+    await staff_client.payment(1, source_id=order)
+    await staff_client.payment(2)
+    async with dashboard_of(browser, staff_client.app, "/payments") as (page, frame):
+        await sign_in(page, staff_client.token())
+        await frame.get_by_label("Search").focus()
+        await page.keyboard.insert_text(f"https://dashboard.shop.example.com/dashboard/orders/{order}")  # as if pasted
+        await page.keyboard.press("Enter")
+        await expect(frame.locator(".subject")).to_have_text(["Order 1001"])
+
+
 @pytest.mark.long
 @one_database
 async def test_days_are_those_of_the_browser(browser: Browser, staff_client: StaffClient) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import ClassVar
 from urllib.parse import urlencode
 
 from app.core.vocabulary import PaymentStatus
@@ -9,12 +10,12 @@ from app.reports.search_query import ByEmail, ParsedQuery, parse_query
 from app.store.search import PaymentFilter
 from app.web.dashboard.payments.days import Day
 
-_MAX_SEARCH_LENGTH = 500  # of a link with all its parameters; the longest e-mail address has 254
-
 
 @dataclass(frozen=True, slots=True)
 class Filter:
     """The filter. ``after`` is the last gateway order of the previous page; "" for the first page."""
+
+    longest_search: ClassVar[int] = 500  # a link with all its parameters; the longest e-mail address has 254
 
     search: str = ""
     status: PaymentStatus | None = None
@@ -30,7 +31,7 @@ class Filter:
         """Return the filter in these fields; invalid values are ignored."""
         status = params.get("status", "")
         return cls(
-            search=params.get("search", "").strip()[:_MAX_SEARCH_LENGTH],
+            search=params.get("search", "").strip()[: cls.longest_search],
             status=PaymentStatus(status) if status in set(PaymentStatus) else None,
             channel=params.get("channel", "")[:255],
             account=params.get("account", "")[:32],
