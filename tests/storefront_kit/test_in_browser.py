@@ -297,14 +297,32 @@ async def test_nobody_is_told_that_it_failed_while_another_attempt_is_at_the_ban
 
 
 async def test_words_for_developers_are_not_shown_to_shoppers(visit: Visit) -> None:
-    visit.saleor.set_answers(START, refused_session("MISSING_PHONE", "The shopper's phone number is missing: pass it."))
+    words = "The shopper's phone number is missing: pass it."
+    visit.saleor.set_answers(START, refused_session("MISSING_PHONE", words, field="data.customer.phone"))
     await visit.open()
     await presses(visit)
     await visit.wait_for_state("declined")
     await expect(message(visit.page)).to_have_text(re.compile("The payment did not go through.*received no money"))
     [failed] = await events_of(visit.page, "failed")
-    assert failed["details"] == "The shopper's phone number is missing: pass it."
+    assert failed["details"] == words
     assert [complaint for complaint in visit.complaints if "MISSING_PHONE" in complaint]
+
+
+async def test_a_card_number_where_a_name_belongs_is_told_to_whoever_typed_it(visit: Visit) -> None:
+    words = "Please remove the card number from your name."
+    visit.saleor.set_answers(START, refused_session("CARD_DATA_REFUSED", words, field="data.customer.firstName"))
+    await visit.open()
+    await presses(visit)
+    await visit.wait_for_state("declined")
+    await expect(message(visit.page)).to_contain_text(words)
+
+
+async def test_card_data_in_a_field_of_the_storefront_is_told_to_its_developers_only(visit: Visit) -> None:
+    visit.saleor.set_answers(START, refused_session("CARD_DATA_REFUSED", "Never pass `data.pan`.", field="data.pan"))
+    await visit.open()
+    await presses(visit)
+    await visit.wait_for_state("declined")
+    await expect(message(visit.page)).not_to_contain_text("data.pan")
 
 
 async def test_what_no_other_attempt_can_change_offers_none(visit: Visit) -> None:

@@ -1044,7 +1044,9 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
   }
 
   #shoppersWords({ is, code, said, field }) {
-    const own = /^\d{4}$/.test(code ?? "") || FOR_SHOPPERS.has(code) || field?.startsWith("data.customer.");
+    // That a detail is missing the storefront is told; a card number in one is the shopper's to remove.
+    const typed = code === "CARD_DATA_REFUSED" && field?.startsWith("data.customer.");
+    const own = /^\d{4}$/.test(code ?? "") || FOR_SHOPPERS.has(code) || typed;
     const fallback = UNDER_WAY.has(code) ? "slow" : is in this.#words ? is : "declined";
     return (own && said) || this.#words[code] || this.#words[fallback][1];
   }
