@@ -38,6 +38,20 @@ def test_every_command_is_told_and_no_other() -> None:
     assert words == {path for path in _commands(typer.main.get_command(cli), ()) if not ELSEWHERE & set(path)}
 
 
+def test_every_command_that_writes_no_json_is_named() -> None:
+    (told,) = re.findall(
+        r"Every command except (.*?) accepts `--json`", (OPERATORS / "commands.md").read_text(), re.DOTALL
+    )
+    without = {
+        path
+        for path in _commands(typer.main.get_command(cli), ())
+        if "--json" not in CliRunner().invoke(cli, [*path, "--help"]).output
+    }
+    assert {tuple(name.split()) for name in re.findall("`(.*?)`", told)} == {
+        path for path in without if not ELSEWHERE & set(path)
+    }
+
+
 @pytest.mark.parametrize(
     "line",
     [
