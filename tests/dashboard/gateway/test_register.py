@@ -63,8 +63,8 @@ async def test_a_register_as_csv_that_no_spreadsheet_computes(
         "\N{BYTE ORDER MARK}orderId,amount,dateTime (UTC)",
         "'=1+1,100.00,2026-10-05 12:00:00",
     ]
-    assert "Oct 1, 2026 to Oct 31, 2026: 1 of 1 lines received." in [line.get("told") for line in lines]
-    assert lines[-1] == {"whole": "1 lines saved."}
+    assert "Oct 1, 2026 to Oct 31, 2026, lines received: 1 of 1." in [line.get("told") for line in lines]
+    assert lines[-1] == {"whole": "Lines saved: 1."}
 
 
 @one_database
@@ -76,7 +76,7 @@ async def test_a_register_as_xlsx_in_the_zone_of_the_browser(
     answer = await download(staff_client, account, form="xlsx", zone="Europe/Kyiv", field=columns)
     lines = told(answer)
     assert lines[0]["name"] == "register-2026-10-01-2026-10-31.xlsx"
-    assert lines[-1] == {"whole": "1 lines saved."}
+    assert lines[-1] == {"whole": "Lines saved: 1."}
     book = b"".join(b64decode(line.get("base64", "")) for line in lines)
     assert cells(ZipFile(BytesIO(book))) == [
         ("inlineStr", "orderId"), ("inlineStr", "amount"), ("inlineStr", "dateTime (Europe/Kyiv)"),
@@ -192,7 +192,7 @@ async def test_a_file_is_saved_when_it_is_whole_and_only_then(
         saved = await coming.value
         assert saved.suggested_filename == "register-2026-11-01-2026-11-21.csv"
         assert "order-1" in await asyncio.to_thread((await saved.path()).read_text)
-        await expect(frame.locator("output")).to_have_text("1 lines saved.")
+        await expect(frame.locator("output")).to_have_text("Lines saved: 1.")
         await at_hand.control.fault(FaultRule(path="/streaming-report/fetch/*", effect="truncate"))
         await frame.get_by_role("button", name="Download").click()
         await expect(frame.get_by_role("alert")).to_contain_text("nothing was saved")

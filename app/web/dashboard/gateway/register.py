@@ -220,10 +220,10 @@ async def _stream_lines(
         log.warning("file.not_written", error=str(error))
         yield _line(failed=language.gettext(NO_SPACE))
         return
-    message = LazyMessage("%(count)s lines saved.", count=progress.total)
+    message = LazyMessage("Lines saved: %(count)s.", count=progress.total)
     if progress.unreadable:
         message = LazyMessage(
-            "%(count)s lines saved. %(lost)s lines could not be read and were left out.",
+            "Lines saved: %(count)s. Lines that could not be read and were left out: %(lost)s.",
             count=progress.total,
             lost=progress.unreadable,
         )
@@ -239,9 +239,9 @@ def _format_progress(progress: RegisterProgress, language: Translation) -> str:
         "count": progress.lines,
     }
     if progress.announced is None:
-        return language.plain_text(LazyMessage("%(first)s to %(last)s: %(count)s lines received.", **values))
+        return language.plain_text(LazyMessage("%(first)s to %(last)s, lines received: %(count)s.", **values))
     return language.plain_text(
-        LazyMessage("%(first)s to %(last)s: %(count)s of %(all)s lines received.", **values, all=progress.announced)
+        LazyMessage("%(first)s to %(last)s, lines received: %(count)s of %(all)s.", **values, all=progress.announced)
     )
 
 
