@@ -2,8 +2,11 @@
 
 import base64
 import hashlib
+import os
 import re
 import struct
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from urllib.parse import urljoin
@@ -176,3 +179,13 @@ def test_dark_colours_are_the_same_whoever_asks_for_them() -> None:
         assert len(by_choice) == 1
         assert by_system == by_choice
         assert "/* dark */" not in text
+
+
+def test_files_are_the_same_whatever_the_encoding_of_the_systems_language() -> None:
+    """In uk_UA.KOI8-U the button said Ukrainian in letters that are none, and another integrity was printed for it."""
+    print_versions = "from app.web.static import kit_version, version; print(kit_version(), version())"
+    ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    said = subprocess.run(
+        [sys.executable, "-c", print_versions], env=os.environ | ascii_only, check=False, capture_output=True, text=True
+    )
+    assert said.stdout.split() == [kit_version(), version()], said.stderr

@@ -76,7 +76,7 @@ def _files() -> Mapping[str, _File]:
 
 def _style_sheet(parts: Sequence[str]) -> str:
     """Return a style sheet with its dark colours, written once, in both of the rules that need them."""
-    text = "\n".join((_HERE / part).read_text() for part in parts)
+    text = "\n".join((_HERE / part).read_text(encoding="utf-8") for part in parts)
     _, _, colours = text.partition(':root[data-theme="dark"] {\n')
     return text.replace("    /* dark */\n", colours.partition("  }\n")[0])
 
@@ -88,18 +88,18 @@ def _script(name: str) -> str:
     def link(text: str) -> str:
         for found in _IMPORT.finditer(text):
             if found[2] not in modules:
-                source = (_HERE / f"{found[2]}.js").read_text()
+                source = (_HERE / f"{found[2]}.js").read_text(encoding="utf-8")
                 body, exported = _EXPORT.sub("", link(source)), ", ".join(_EXPORTED.findall(source))
                 modules[found[2]] = f"const {_module(found[2])} = (() => {{\n{body}\nreturn {{ {exported} }};\n}})();\n"
         return _IMPORT.sub(lambda found: f"const {found[1]} = {_module(found[2])};", text)
 
-    script = link((_HERE / name).read_text())
+    script = link((_HERE / name).read_text(encoding="utf-8"))
     return "\n".join([*modules.values(), script])
 
 
 def _kit() -> str:
     """Return the kit as shoppers fetch it: without its comments below the first, in the lines that it has on npm."""
-    about, blank, code = (KIT_FOLDER / KIT).read_text().partition("\n\n")
+    about, blank, code = (KIT_FOLDER / KIT).read_text(encoding="utf-8").partition("\n\n")
     return about + blank + _COMMENT.sub("", code)
 
 

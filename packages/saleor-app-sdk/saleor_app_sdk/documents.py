@@ -44,7 +44,7 @@ class Documents:
         chosen = max((since for since in self._files[name] if since <= version), default=OLDEST_SUPPORTED)
         if (name, chosen) not in self._complete:
             path = self._files[name][chosen]
-            self._complete[name, chosen] = _with_fragments(path.read_text(), path.parent)
+            self._complete[name, chosen] = _with_fragments(path.read_text(encoding="utf-8"), path.parent)
         return self._complete[name, chosen]
 
     @cached_property
@@ -66,7 +66,7 @@ def _with_fragments(text: str, folder: Path) -> str:
     wanted = set(_fragment_names(text))
     while missing := sorted(wanted - added):
         for name in missing:
-            part = (folder / "fragments" / f"{name}.graphql").read_text()
+            part = (folder / "fragments" / f"{name}.graphql").read_text(encoding="utf-8")
             parts.append(part)
             wanted |= _fragment_names(part)
             added.add(name)

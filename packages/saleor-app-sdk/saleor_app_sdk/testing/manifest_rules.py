@@ -33,7 +33,7 @@ class ManifestRefusedError(Exception):
 
 @lru_cache(maxsize=4)
 def _schema(path: Path) -> GraphQLSchema:
-    return build_schema(path.read_text(), assume_valid=True, no_location=True)
+    return build_schema(path.read_text(encoding="utf-8"), assume_valid=True, no_location=True)
 
 
 def check_manifest(manifest: Any, settings: SaleorSettings) -> list[AppWebhook]:
