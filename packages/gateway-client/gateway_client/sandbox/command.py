@@ -1,6 +1,7 @@
 """The command that starts a sandbox: `gateway-sandbox`, or `python -m gateway_client.sandbox`."""
 
 from datetime import timedelta
+from math import isnan
 from pathlib import Path
 from typing import Annotated, Literal
 from uuid import UUID
@@ -10,15 +11,17 @@ from pydantic import SecretStr
 from rich.console import Console
 from rich.table import Table
 
+from gateway_client.sandbox.sandbox import StateFileError
 from gateway_client.sandbox.server import PortNotFreeError, serve
 from gateway_client.sandbox.settings import DEFAULT_PORT, DIALECTS, Behaviour, PointOfSale, SandboxSettings
 
 _STANDARD = PointOfSale()
+_LONGEST = timedelta(days=36_500).total_seconds()
 
 
 def sandbox(  # noqa: PLR0917 - typer makes an option of each
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port to listen on; 0 finds a free one.")] = DEFAULT_PORT,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 finds a free one.")] = DEFAULT_PORT,
     public_url: Annotated[str | None, typer.Option(help="What links to the sandbox begin with.")] = None,
     seed: Annotated[str | None, typer.Option(help="The same seed gives the same identifiers.")] = None,
     state: Annotated[Path | None, typer.Option(help="File that keeps the state over a restart.")] = None,
@@ -39,15 +42,19 @@ def sandbox(  # noqa: PLR0917 - typer makes an option of each
         typer.Option(help="What it does where the interface leaves it open: nothing else, or what is publicly known."),
     ] = "public",
     amount_endings: Annotated[bool, typer.Option(help="Whether cents choose the outcome.")] = True,
-    settle_after: Annotated[float, typer.Option(help="Seconds until a slow bank says yes.")] = 30.0,
-    lifetime: Annotated[float, typer.Option(help="Seconds a payment page lives by default.")] = 3600.0,
+    settle_after: Annotated[
+        float, typer.Option(min=0, max=_LONGEST, help="Seconds until a slow bank says yes.")
+    ] = 30.0,
+    lifetime: Annotated[
+        float, typer.Option(min=0, max=_LONGEST, help="Seconds a payment page lives by default.")
+    ] = 3600.0,
 ) -> None:
     """Start a gateway of your own: no account, no money, nothing leaves this machine."""
     behaviour = Behaviour.model_validate(DIALECTS[dialect]).model_copy(
         update={
             "amount_endings": amount_endings,
-            "settle_after": timedelta(seconds=settle_after),
-            "lifetime": timedelta(seconds=lifetime),
+            "settle_after": _duration("--settle-after", settle_after),
+            "lifetime": _duration("--lifetime", lifetime),
         }
     )
     points_of_sale = tuple(
@@ -75,6 +82,15 @@ def sandbox(  # noqa: PLR0917 - typer makes an option of each
         serve(settings, lambda address: _announce(address, settings))
     except PortNotFreeError as exc:
         raise typer.BadParameter(str(exc), param_hint="--port") from exc
+    except StateFileError as exc:
+        raise typer.BadParameter(str(exc), param_hint="--state") from exc
+
+
+def _duration(option: str, seconds: float) -> timedelta:
+    """Return the duration that an option gives. Raises BadParameter for "nan", which is in every range."""
+    if isnan(seconds):
+        raise typer.BadParameter("it is not a number", param_hint=option)
+    return timedelta(seconds=seconds)
 
 
 def _announce(address: str, settings: SandboxSettings) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
 
 from gateway_client.sandbox.calls import CallLog
 from gateway_client.sandbox.core.gateway_state import GatewayState
@@ -28,6 +28,10 @@ _MINUTE = timedelta(minutes=1)
 _WRONG_SIGNING_KEY = "not the secret of this point of sale"
 
 
+class StateFileError(Exception):
+    """The state file cannot be read or written, or is none; the message says which."""
+
+
 class StateFile(BaseModel):
     """The content of the state file."""
 
@@ -36,7 +40,10 @@ class StateFile(BaseModel):
 
 
 class Sandbox:
-    """The simulated gateway. Every change happens between two awaits, so no change sees another half done."""
+    """The simulated gateway. Every change happens between two awaits, so no change sees another half done.
+
+    Raises StateFileError.
+    """
 
     def __init__(self, settings: SandboxSettings) -> None:
         self.settings = settings
@@ -195,9 +202,16 @@ class Sandbox:
 
 
 def _load(path: Path | None) -> StateFile | None:
-    if path is None or not path.exists():
+    if path is None:
         return None
-    return StateFile.model_validate_json(path.read_bytes())
+    try:
+        stored = StateFile.model_validate_json(path.read_bytes()) if path.exists() else None
+        with tempfile.TemporaryFile(dir=path.parent):  # each change is written there
+            return stored
+    except ValidationError as exc:
+        raise StateFileError(f"{path} is not the state of a sandbox") from exc
+    except OSError as exc:
+        raise StateFileError(f"{path} cannot be used: {exc.strerror}") from exc
 
 
 def _write_atomically(path: Path, text: str) -> None:

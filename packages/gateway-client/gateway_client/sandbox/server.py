@@ -20,11 +20,14 @@ class PortNotFreeError(Exception):
 
 
 def serve(settings: SandboxSettings, on_start: Callable[[str], None] | None = None) -> None:
-    """Serve until the process is stopped. `on_start` is called with the address (for port 0, with the port found)."""
-    listener = listen(settings.host, settings.port)
+    """Serve until the process is stopped. `on_start` is called with the address (for port 0, with the port found).
+
+    Raises StateFileError and PortNotFreeError.
+    """
     connections = Connections()
     config = _uvicorn_config(create_sandbox(settings, connections), settings, connections, owns_process=True)
     server = uvicorn.Server(config)
+    listener = listen(settings.host, settings.port)
     if on_start is not None:
         on_start(_address(settings, listener))
     server.run(sockets=[listener])

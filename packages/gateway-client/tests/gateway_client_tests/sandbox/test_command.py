@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import httpx2
+import pytest
 from typer.testing import CliRunner
 
 from gateway_client.sandbox.command import sandbox
@@ -53,14 +54,26 @@ async def test_it_starts_says_where_it_is_and_stops(tmp_path: Path) -> None:
     assert (tmp_path / "state.json").exists()
 
 
-def test_a_wrong_option_is_explained() -> None:
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("--pos-id", "not-a-uuid"),
+        ("--port", "99999"),
+        ("--lifetime", "nan"),
+        ("--settle-after", "1e30"),
+        ("--state", "."),
+        ("--state", __file__),
+        ("--state", "no/such/folder/state.json"),
+    ],
+)
+def test_a_wrong_option_is_explained(option: str, value: str) -> None:
     import typer
 
     app = typer.Typer()
     app.command()(sandbox)
-    result = CliRunner().invoke(app, ["--pos-id", "not-a-uuid"])
-    assert result.exit_code == 2
-    assert "--pos-id" in result.output
+    result = CliRunner().invoke(app, ["--port", "0", option, value])
+    assert result.exit_code == 2, result.exception
+    assert option in result.output
 
 
 def test_without_the_extra_it_says_what_to_install() -> None:
