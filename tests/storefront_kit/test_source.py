@@ -8,6 +8,7 @@ import pytest
 from graphql import parse, validate
 
 from app.i18n.translation import translation_for
+from app.rules.requests.storefront import Customer
 from app.rules.status_messages import english_status_message
 from app.web.static import KIT, KIT_FOLDER
 from gateway_client.statuses import TABLE, CodeKind, Status
@@ -77,6 +78,15 @@ def test_every_event_is_told_and_typed_with_what_it_says() -> None:
         body = re.search(rf"interface {details[event]} {{(.*?)^}}", TYPES, re.DOTALL | re.MULTILINE)
         assert body is not None
         assert sorted(re.findall(r"^  (\w+)\??:", body[1], re.MULTILINE)) == sorted(members), event
+
+
+def test_the_customers_fields_are_typed_as_the_app_reads_them() -> None:
+    """Saleor's checkout has null for what is missing, and a country as an object: both may be passed as they are."""
+    _, _, members = TYPES.partition("interface GatewayPaymentCustomer {")
+    typed = dict(re.findall(r"^  (\w+)\?: (.*);$", members.partition("\n}")[0], re.MULTILINE))
+    assert [*typed] == [field.alias for field in Customer.model_fields.values()]
+    assert {types.split(" | ")[-1] for types in typed.values()} == {"null"}
+    assert "{ code: string }" in typed["country"]
 
 
 def test_every_variable_and_part_is_told_and_no_other() -> None:

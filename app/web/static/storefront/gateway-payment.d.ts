@@ -44,19 +44,20 @@ export type GatewayPaymentState =
   | "unavailable"
   | "error";
 
+/** What is null counts as left out. */
 export interface GatewayPaymentCustomer {
-  email?: string;
-  phone?: string;
-  firstName?: string;
-  lastName?: string;
-  patronymic?: string;
+  email?: string | null;
+  phone?: string | null;
+  firstName?: string | null;
+  lastName?: string | null;
+  patronymic?: string | null;
   /** `1990-05-17` */
-  birthday?: string;
-  taxId?: string;
-  /** Two capital letters: `UA` */
-  country?: string;
-  ip?: string;
-  referrer?: string;
+  birthday?: string | null;
+  taxId?: string | null;
+  /** Two capital letters: `UA`; or an object with such a `code`, as Saleor has it */
+  country?: string | { code: string } | null;
+  ip?: string | null;
+  referrer?: string | null;
 }
 
 /** The button can be pressed. */
