@@ -122,6 +122,30 @@ async def test_a_part_is_paid_and_the_rest_is_shown(visit: Visit) -> None:
     assert first["idempotencyKey"] != second["idempotencyKey"]
 
 
+async def test_an_order_of_which_a_reservation_is_not_confirmed_is_not_asked_for_again(visit: Visit) -> None:
+    """Saleor counts it for a checkout, and for an order only once the bank has confirmed it."""
+    visit.saleor.set_answers("order", owed(1569.5, kind="total"))
+    visit.saleor.set_answers(START, session("AUTHORIZATION_REQUEST"))
+    visit.saleor.set_answers(PROCESS, session("AUTHORIZATION_REQUEST"))
+    await visit.open(checkout_id=ORDER)
+    await button(visit.page).click()
+    reserved = {"transactionId": TRANSACTION, "confirmed": False}
+    assert await wait_for_events(visit.page, "reserved") == [reserved]
+    await visit.open(checkout_id=ORDER, state="reserved")
+    await expect(done(visit)).to_have_text("✓ Reserved 1,569.50\N{NO-BREAK SPACE}UAH")
+    assert await events_of(visit.page, "part") == []
+
+
+async def test_a_part_of_an_order_whose_reservation_is_not_confirmed_leaves_the_rest(visit: Visit) -> None:
+    visit.saleor.set_answers("order", owed(1569.5, kind="total"))
+    visit.saleor.set_answers(START, session("AUTHORIZATION_REQUEST"))
+    await visit.open(checkout_id=ORDER, amount="200.10")
+    await pay(visit, "Pay 200.10\N{NO-BREAK SPACE}UAH").click()
+    [part] = await wait_for_events(visit.page, "part")
+    assert part["left"] == 1369.4
+    await expect(message(visit.page)).to_contain_text("Left to pay: 1,369.40\N{NO-BREAK SPACE}UAH")
+
+
 async def test_a_basket_that_has_grown_leaves_a_rest_that_can_be_paid(visit: Visit) -> None:
     visit.saleor.set_answers(OWED, owed(100), owed(20), owed(0, authorized="FULL"))
     visit.saleor.set_answers(START, PAID)

@@ -999,8 +999,11 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
   async #covered({ is, transactionId, confirmed }) {
     this.#clearCard();
     await this.#fetchOwed();
-    const { left, currency } = this.#owed ?? {};
+    const { left: told, currency } = this.#owed ?? {};
     const { paid } = this.#attempt ?? {};
+    // Of an order Saleor does not count what is reserved before the bank has confirmed it.
+    const counts = confirmed || is === "paid" || !isOrder(this.#said("checkout-id"));
+    const left = counts ? told : paid < told ? Number((told - paid).toFixed(3)) : undefined;
     const done = this.#words[is === "paid" ? "done" : "held"] + (paid && currency ? ` ${this.#money(paid)}` : "");
     if (!(left > 0)) {
       this.#show(is, is, { done });
