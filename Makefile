@@ -82,7 +82,7 @@ check: $(STAMP) ## Formatting, lint, types, who may import whom, and what is dec
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/deptry app --known-first-party app --per-rule-ignores '$(NOT_ODD)'
-	@for package in $(PACKAGES); do (cd packages/$$package && $(CURDIR)/$(BIN)/deptry . --per-rule-ignores '$(NOT_ODD)') || exit 1; done
+	@for package in $(PACKAGES); do (cd packages/$$package && "$(CURDIR)/$(BIN)/deptry" . --per-rule-ignores '$(NOT_ODD)') || exit 1; done
 
 # Some tests run only when something that they look at has changed since they passed: those of the packages, which stand
 # on nothing of the app, and those of the tooling (tests/suites.py).
@@ -221,7 +221,7 @@ run: $(STAMP) ## Start the app with the settings of the environment
 .PHONY: statements
 statements: $(STAMP) ## Find anew where each statement of the gateway's interface is kept to: docs/gateway-statements.md
 	rm -f build/journey-calls.jsonl; mkdir -p build
-	JOURNEY_CALLS=$(CURDIR)/build/journey-calls.jsonl $(PYTEST) -n $(WORKERS) --dist worksteal -m 'not browser' tests/journeys
+	JOURNEY_CALLS="$(CURDIR)/build/journey-calls.jsonl" $(PYTEST) -n $(WORKERS) --dist worksteal -m 'not browser' tests/journeys
 	$(BIN)/python -m tests.gateway_contract.statements build/journey-calls.jsonl
 
 # Without GATEWAY_BASE_URL a sandbox is started and recorded. With it, an account: its keys come from the environment
@@ -309,7 +309,7 @@ release-files: $(STAMP) $(TOOLS_STAMP) ## Only build what a release consists of,
 wheels: $(STAMP) ## Build what is installed elsewhere into dist/: the app, and the packages that it stands on
 	$(BIN)/python -m hatchling build -t wheel -d dist
 	@for package in $(PACKAGES); do \
-		(cd packages/$$package && $(abspath $(BIN))/python -m hatchling build -t wheel -d $(abspath dist)) || exit 1; done
+		(cd packages/$$package && "$(CURDIR)/$(BIN)/python" -m hatchling build -t wheel -d "$(CURDIR)/dist") || exit 1; done
 
 .PHONY: image-check
 image-check: $(STAMP) ## Build the image without a registry, and run it read-only, as nobody in particular (as root, on Debian)

@@ -2,6 +2,8 @@
 
 import json
 import re
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -101,3 +103,14 @@ def test_issue_forms_ask_once_and_send_vulnerabilities_elsewhere(form: Path) -> 
 def test_renovate_knows_every_place_with_pins() -> None:
     managers = set(data(GITHUB / "renovate.json")["enabledManagers"])
     assert managers == {"pip_requirements", "github-actions", "dockerfile", "docker-compose", "devcontainer"}
+
+
+def test_the_makefile_works_in_a_folder_whose_name_has_a_space(tmp_path: Path) -> None:
+    folder = tmp_path / "my app"
+    folder.mkdir()
+    shutil.copy(REPOSITORY / "Makefile", folder)
+    command = ["make", "--dry-run", "--silent", "--old-file", ".venv/.installed", "check", "statements", "wheels"]
+    said = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
+    assert "deptry" in said
+    unquoted = re.sub(r'"[^"\n]*"', "", said)
+    assert not [line for line in unquoted.splitlines() if "my app" in line]
