@@ -38,7 +38,8 @@ export function findInvalid(form, words) {
     return type === "email" ? words.email : words.invalid;
   };
   // The app reads addresses that a browser does not: with wide signs, and with what was pasted around them.
-  const isRead = ({ validity, value }) => validity.valid || (validity.typeMismatch && mentionsEmail(value));
+  const isAddress = (text) => /^[^@]*[^\s@<>,;]@[^\s@<>,;][^@]*$/.test(text.normalize("NFKC"));
+  const isRead = ({ validity, value }) => validity.valid || (validity.typeMismatch && isAddress(value));
   const invalid = [...form.elements].filter((field) => field.willValidate && field.name && !isRead(field));
   return Object.fromEntries(invalid.map((field) => [field.name, message(field)]));
 }
