@@ -205,12 +205,13 @@ def normalize_observation(aggregate: PaymentAggregate, seen: Observation, arrive
 
 
 def _with_known_ids(aggregate: PaymentAggregate, seen: Observation) -> Observation:
-    def known(gateway_id: str | None) -> str | None:
-        return None if gateway_id is None else as_known(aggregate, gateway_id)
-
-    details = seen.details.model_copy(update={"payment_id": known(seen.details.payment_id)})
-    gateway_id, payment_id = as_known(aggregate, seen.gateway_id), known(seen.payment_id)
-    return replace(seen, gateway_id=gateway_id, payment_id=payment_id, details=details)
+    stated = {name for name in (seen.gateway_id, seen.payment_id, seen.details.payment_id) if name is not None}
+    known = {name: as_known(aggregate, name) for name in stated}
+    if all(name == stored for name, stored in known.items()):
+        return seen
+    details = seen.details.model_copy(update={"payment_id": known.get(seen.details.payment_id or "")})
+    payment_id = None if seen.payment_id is None else known[seen.payment_id]
+    return replace(seen, gateway_id=known[seen.gateway_id], payment_id=payment_id, details=details)
 
 
 def posting_order(seen: Observation) -> tuple[int, datetime]:

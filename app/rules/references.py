@@ -42,8 +42,11 @@ def is_same_id(gateway_id: str | None, other: str | None) -> bool:
 
 def as_known(aggregate: PaymentAggregate, gateway_id: str) -> GatewayOperationId:
     """Return an id of the gateway as this payment has stored it, if it knows it in other letters."""
-    known = (name for operation in aggregate.operations for name in (operation.operation_id, operation.newer_try))
-    same = next((name for name in known if name is not None and is_same_id(name, gateway_id)), gateway_id)
+    if not _UUID.fullmatch(gateway_id):
+        return GatewayOperationId(gateway_id)
+    known = (*(operation.operation_id for operation in aggregate.operations), aggregate.create.newer_try)
+    sought = gateway_id.lower()
+    same = next((name for name in known if name is not None and name.lower() == sought), gateway_id)
     return GatewayOperationId(same)
 
 
