@@ -21,7 +21,7 @@ from app.rules.references import order_id_of
 from app.rules.refusal import RefusalCode, RefusalError, Refusals
 from app.rules.requests.languages import page_language
 from app.rules.requests.payment import check_account
-from app.rules.requests.storefront import check_typed_fields
+from app.rules.requests.storefront import check_typed_fields, parse_phone
 from app.services import Services
 from app.store.aggregates import ByTransaction
 from app.store.repository import AccountGoneError, NewPayment
@@ -31,7 +31,7 @@ from gateway_client.models import Sector
 from gateway_client.models.payments import HostedPayment
 from integration_base.amounts import CENT
 from integration_base.outbound import Deadline
-from integration_base.typed_text import typed_email, typed_number
+from integration_base.typed_text import typed_email
 
 SUGGESTED_AMOUNT = Decimal("1.00")
 """The proposed amount: enough for a bank to take it seriously, and too little to matter."""
@@ -107,7 +107,10 @@ def check_trial(account: MerchantAccount, trial: Trial) -> None:
 
 def _required(account: MerchantAccount, trial: Trial) -> Mapping[str, object]:
     """Return the fields that the gateway or the merchant requires of the shoppers."""
-    required: dict[str, object] = {"customer_email": trial.email, "customer_phone": trial.phone}
+    required: dict[str, object] = {
+        "customer_email": typed_email(trial.email),
+        "customer_phone": parse_phone(trial.phone),
+    }
     if account.names_required or account.sector != Sector.GENERAL:
         required |= {"customer_fname": trial.first_name, "customer_lname": trial.last_name}
     if account.sector == Sector.MICROFINANCE:
@@ -131,7 +134,7 @@ def _build_request(services: Services, account: MerchantAccount, trial: Trial, s
         "description": f"Trial payment {order_id}",
         "order_3ds_bypass": account.order_3ds_bypass,
         "customer_email": typed_email(trial.email),
-        "customer_phone": typed_number(trial.phone),
+        "customer_phone": parse_phone(trial.phone),
         "customer_fname": trial.first_name or None,
         "customer_lname": trial.last_name or None,
         "customer_birthday": trial.birthday,

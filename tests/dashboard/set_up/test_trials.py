@@ -135,6 +135,7 @@ async def test_a_payment_that_was_found_by_looking_says_that_nobody_notified(sta
     ("typed", "field"),
     [({"amount": "a lot"}, "amount"), ({"amount": "0"}, "amount"), ({"currency": "EUR"}, "currency"),
      ({"email": ""}, "email"), ({"phone": ""}, "phone"), ({"birthday": "yesterday"}, "birthday"),
+     ({"email": " , "}, "email"), ({"phone": "-"}, "phone"),
      ({"first_name": "4111 1111 1111 1111"}, "first_name"), ({"key": "mine"}, None)],
 )  # fmt: skip
 async def test_what_cannot_be_is_refused(staff_client: StaffClient, typed: dict[str, str], field: str | None) -> None:
@@ -148,7 +149,7 @@ async def test_all_that_is_wrong_is_said_at_once_and_in_the_language_of_the_page
     """A microfinance merchant's form, whose browser has checked nothing."""
     shop = staff_client.shop
     await staff_client.services.accounts.change(shop.account.id, sector="microfinance")
-    typed = {"amount": "багато", "currency": "EUR", "email": "", "phone": "", "first_name": "", "last_name": ""}
+    typed = {"amount": "багато", "currency": "EUR", "email": ",", "phone": "-", "first_name": "", "last_name": ""}
     staff_client.http.headers["Accept-Language"] = "uk"
     answer = await staff_client.do("/set-up/try", **form(shop.account, **typed, birthday="вчора"))
     assert answer.status_code == 422
