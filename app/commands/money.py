@@ -21,7 +21,7 @@ from app.reports.money import (
     Figures,
     GroupBy,
     MoneyReport,
-    Row,
+    MoneyRow,
     read_books_comparison,
     read_money,
 )
@@ -118,7 +118,7 @@ def _day(text: str | None, flag: str) -> date | None:
         raise CommandFailed(f"{flag}: {text!r} is not a date: write it like 2026-11-21", status=2) from None
 
 
-def _print_rows(found: MoneyReport, by: GroupBy, rows: Sequence[tuple[Row, bool]]) -> None:
+def _print_rows(found: MoneyReport, by: GroupBy, rows: Sequence[tuple[MoneyRow, bool]]) -> None:
     # A terminal is narrow, and most stores make no payouts.
     payouts = any(row.ours.payouts or row.gateway.payouts for row, _ in rows)
     out = ["Paid out"] if payouts else []
@@ -135,7 +135,7 @@ def _print_rows(found: MoneyReport, by: GroupBy, rows: Sequence[tuple[Row, bool]
     show(lines)
 
 
-def _describe_agreement(row: Row) -> str:
+def _describe_agreement(row: MoneyRow) -> str:
     if row.until is not None:
         return f"compared only up to {row.until:%H:%M}"
     if row.unreadable and not row.days_compared:
@@ -180,7 +180,7 @@ def _spans(days: Sequence[date]) -> str:
 
 
 def _to_json(
-    found: MoneyReport, books: BooksComparison, by: GroupBy, rows: Sequence[tuple[Row, bool]]
+    found: MoneyReport, books: BooksComparison, by: GroupBy, rows: Sequence[tuple[MoneyRow, bool]]
 ) -> dict[str, object]:
     return {
         "from": str(found.days.first),
@@ -195,7 +195,7 @@ def _to_json(
     }
 
 
-def _row_to_json(found: MoneyReport, by: GroupBy, row: Row) -> dict[str, object]:
+def _row_to_json(found: MoneyReport, by: GroupBy, row: MoneyRow) -> dict[str, object]:
     names = {} if by is GroupBy.CURRENCY else {by.value: str(row.names[0]), "name": label(found, by, row.names[0])}
     project = {"test_project": row.names[0] in found.tests} if by is GroupBy.ACCOUNT else {}
     return (

@@ -131,7 +131,7 @@ class _Coverage:
 
 
 @dataclass(slots=True)
-class Row:
+class MoneyRow:
     """Sums of one currency. ``names`` are the values that they are grouped by, in that order.
 
     ``compared`` are our sums of the compared days, ``gateway`` the sums of the gateway's books for the same days. By
@@ -215,7 +215,7 @@ class MoneyReport:
         """Return the report of the trials alone."""
         return self._selected(lambda total: total.is_trial)
 
-    def rows_and_trials(self, *by: GroupBy) -> list[tuple[Row, bool]]:
+    def rows_and_trials(self, *by: GroupBy) -> list[tuple[MoneyRow, bool]]:
         """Return the sums grouped so, trials last: each row, and whether it is of trials, which have no receiver."""
         if GroupBy.RECEIVER in by:
             return [(row, False) for row in self.rows(*by)]
@@ -225,16 +225,16 @@ class MoneyReport:
     def _selected(self, belongs: Callable[[Total], bool]) -> "MoneyReport":
         return replace(self, ours=list(filter(belongs, self.ours)), gateway=list(filter(belongs, self.gateway)))
 
-    def rows(self, *by: GroupBy) -> list[Row]:
+    def rows(self, *by: GroupBy) -> list[MoneyRow]:
         """Return the sums grouped so, and by currency; in the order of their names."""
         shared = GroupBy.RECEIVER in by
         whole = self._whole_shares if shared else self.whole
         parts = [_PARTS[group_by] for group_by in by if group_by is not GroupBy.CURRENCY]
-        rows: dict[tuple[Any, ...], Row] = {}
+        rows: dict[tuple[Any, ...], MoneyRow] = {}
 
-        def row_of(total: Total) -> Row:
+        def row_of(total: Total) -> MoneyRow:
             names = tuple(part(total) for part in parts)
-            return rows.setdefault((names, total.currency), Row(names, total.currency))
+            return rows.setdefault((names, total.currency), MoneyRow(names, total.currency))
 
         for total in self.our_shares if shared else self.ours:
             row = row_of(total)

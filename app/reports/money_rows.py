@@ -7,8 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from app.i18n.messages import gettext_noop
 from app.i18n.translation import ENGLISH, Translation, translation
-from app.reports.money import Agreement, Figures, GroupBy, MoneyReport
-from app.reports.money import Row as MoneyRow
+from app.reports.money import Agreement, Figures, GroupBy, MoneyReport, MoneyRow
 from app.reports.sheet import Cell, Row, SheetStyle, project
 from app.store.day_sums import UNKNOWN_CHANNEL
 

@@ -69,7 +69,7 @@ class Attempts:
 
 
 @dataclass(slots=True)
-class Sums:
+class OverviewSums:
     """The sums of a period in one currency."""
 
     money: Figures = field(default_factory=Figures)
@@ -95,9 +95,9 @@ class Overview:
     days_before: Days
     chart_days: Days
     chart_days_before: Days
-    now: Mapping[str, Sums]
-    before: Mapping[str, Sums]
-    charted: Mapping[str, Sums]
+    now: Mapping[str, OverviewSums]
+    before: Mapping[str, OverviewSums]
+    charted: Mapping[str, OverviewSums]
     not_summed: int
 
     @property
@@ -199,7 +199,7 @@ class _OverviewReader:
             self._live[0].extend(totals)
             self._live[1].extend(ended)
 
-    async def sums(self, days: Days) -> dict[str, Sums]:
+    async def sums(self, days: Days) -> dict[str, OverviewSums]:
         """Return the sums over days, by currency."""
         async with self._services.database.transaction() as session:
             stored = await stored_outcomes(
@@ -211,11 +211,11 @@ class _OverviewReader:
             [*stored, *(outcome for outcome in ended if days.first <= outcome.day <= days.last)],
         )
 
-    async def summed_now(self, span: Span) -> dict[str, Sums]:
+    async def summed_now(self, span: Span) -> dict[str, OverviewSums]:
         """Return the sums over a span, computed now, by currency."""
         return _by_currency(*await self._summed(span))
 
-    def charted(self) -> dict[str, Sums]:
+    def charted(self) -> dict[str, OverviewSums]:
         """Return the movements of each day, by currency."""
         return _by_currency([*self._totals, *self._live[0]], ())
 
@@ -242,8 +242,8 @@ def _consecutive_spans(days: Sequence[date]) -> Iterator[Days]:
         yield Days(first, last)
 
 
-def _by_currency(totals: Iterable[Total], ended: Iterable[Outcome]) -> dict[str, Sums]:
-    found: defaultdict[str, Sums] = defaultdict(Sums)
+def _by_currency(totals: Iterable[Total], ended: Iterable[Outcome]) -> dict[str, OverviewSums]:
+    found: defaultdict[str, OverviewSums] = defaultdict(OverviewSums)
     for total in totals:
         sums = found[total.currency]
         sums.money.add(total)

@@ -26,7 +26,7 @@ class _StoredModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
 
 
-class Sum(_StoredModel):
+class StatedSum(_StoredModel):
     """An amount from a gateway record: a fee may have more than two decimals, and be in another currency."""
 
     amount: Decimal
@@ -58,11 +58,11 @@ class Details(_StoredModel):
     payway: str | None = None
     bank: str | None = None
     eci: str | None = None
-    fee: Sum | None = None
-    fixed_fee: Sum | None = None
-    percent_fee: Sum | None = None
-    split_fees: tuple[Sum, ...] | None = None
-    processed: Sum | None = None
+    fee: StatedSum | None = None
+    fixed_fee: StatedSum | None = None
+    percent_fee: StatedSum | None = None
+    split_fees: tuple[StatedSum, ...] | None = None
+    processed: StatedSum | None = None
     receipt_url: str | None = None
     retry_after: datetime | None = None
     limit: str | None = None
@@ -97,7 +97,9 @@ class Details(_StoredModel):
                 "percent_fee": _sum(record.percent_fee),
             }
             if record.processed_amount is not None and record.status is Status.SUCCESS:
-                fields["processed"] = Sum(amount=record.processed_amount, currency=_currency(record.processed_currency))
+                fields["processed"] = StatedSum(
+                    amount=record.processed_amount, currency=_currency(record.processed_currency)
+                )
         else:
             fields["split_fees"] = _sums(record.split_fee)
         return cls(**fields)
@@ -173,15 +175,15 @@ def _name(text: str | None) -> str | None:
     return sanitize(text or "")[:_LONGEST_NAME] or None
 
 
-def _sum(fee: Fee | None) -> Sum | None:
-    return None if fee is None else Sum(amount=fee.amount, currency=_currency(fee.currency))
+def _sum(fee: Fee | None) -> StatedSum | None:
+    return None if fee is None else StatedSum(amount=fee.amount, currency=_currency(fee.currency))
 
 
 def _currency(code: str | None) -> str | None:
     return _name((code or "").strip().upper())
 
 
-def _sums(fees: Fee | list[Fee] | None) -> tuple[Sum, ...] | None:
+def _sums(fees: Fee | list[Fee] | None) -> tuple[StatedSum, ...] | None:
     listed = fees if isinstance(fees, list) else [fees]
     return tuple(each for fee in listed if (each := _sum(fee)) is not None) or None
 

@@ -29,7 +29,7 @@ _ABANDON_AFTER_SECONDS = 10.0  # longer than any statement and its locks may tak
 
 
 @dataclass(slots=True)
-class _Attempt(Generic[J, R]):
+class _Try(Generic[J, R]):
     """A transaction. ``stalled``: it takes so long that another writer serves the waiting jobs."""
 
     batch: Sequence[tuple[J, "asyncio.Future[R]"]]
@@ -123,7 +123,7 @@ class GroupCommit(Generic[J, R]):
 
         The error is also raised for the caller of a single job, and for all callers if the commit's outcome is unknown.
         """
-        attempt = _Attempt(batch)
+        attempt = _Try(batch)
         loop, writer = asyncio.get_running_loop(), asyncio.current_task()
         assert writer is not None  # noqa: S101 - only writers call this
         timers = [
@@ -148,12 +148,12 @@ class GroupCommit(Generic[J, R]):
                 ticket.set_result(result)
         return None
 
-    def _mark_stalled(self, attempt: _Attempt[J, R]) -> None:
+    def _mark_stalled(self, attempt: _Try[J, R]) -> None:
         attempt.stalled = True
         self._stalled += 1
         self._start_writer()
 
-    def _abandon(self, attempt: _Attempt[J, R], writer: asyncio.Task[None]) -> None:
+    def _abandon(self, attempt: _Try[J, R], writer: asyncio.Task[None]) -> None:
         message = f"the database did not finish within {self._abandon_after:g} seconds"
         error = CommitUnknownError(message) if attempt.written else DatabaseUnavailableError(message)
         _fail_pending(attempt.batch, error)

@@ -80,7 +80,7 @@ async def payments_page(
 
 
 @dataclass(frozen=True, slots=True)
-class Sum:
+class FoundSum:
     """How many payments of an account have a status, and what has moved with them. ``trial``: those of staff."""
 
     account_id: str
@@ -94,10 +94,10 @@ class Sum:
 
 
 @dataclass(frozen=True, slots=True)
-class Sums:
+class FoundSums:
     """The sums of the newest ``MAX_COUNTED`` matching payments. ``more``: there are more matches."""
 
-    all: Sequence[Sum]
+    all: Sequence[FoundSum]
     more: bool
 
     def count(self, status: PaymentStatus | None = None) -> int:
@@ -105,7 +105,7 @@ class Sums:
         return sum(total.count for total in self.all if status in {None, total.status})
 
 
-async def sum_payments(session: AsyncSession, wanted: PaymentFilter) -> Sums:
+async def sum_payments(session: AsyncSession, wanted: PaymentFilter) -> FoundSums:
     """Return the sums of the matching payments; one query, which reads only the payments that it counts."""
     alike: Sequence[Any] = (Payment.account_id, Payment.status, Payment.currency, Payment.trial)
     counted: Any = sa.select(col(Payment.id), *alike, col(Payment.flow)).where(*_conditions(wanted))
@@ -127,9 +127,9 @@ async def sum_payments(session: AsyncSession, wanted: PaymentFilter) -> Sums:
         .group_by(*columns)
     )
     rows = (await session.exec(summed)).all()
-    found = [Sum(*row[:-3], *(amount or Decimal("0.00") for amount in row[-3:])) for row in rows]
+    found = [FoundSum(*row[:-3], *(amount or Decimal("0.00") for amount in row[-3:])) for row in rows]
     found.sort(key=lambda part: (-part.count, part.currency))
-    return Sums(found, more=sum(total.count for total in found) > MAX_COUNTED)
+    return FoundSums(found, more=sum(total.count for total in found) > MAX_COUNTED)
 
 
 async def find_by_name(session: AsyncSession, names: PaymentNames, *, most: int = 20) -> Sequence[core.Payment]:

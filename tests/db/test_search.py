@@ -14,7 +14,7 @@ from app.store.accounts import AccountRepository
 from app.store.database import Database
 from app.store.installations import InstallationRepository
 from app.store.personal import BlindIndex
-from app.store.search import PaymentFilter, PaymentNames, Sum, Sums, channels_of, payments_page, sum_payments
+from app.store.search import FoundSum, FoundSums, PaymentFilter, PaymentNames, channels_of, payments_page, sum_payments
 from app.store.tables import MerchantAccount
 from app.store.vault import KEY_BYTES, Vault
 from tests.db.rows import NOON, an_account, an_installation, store
@@ -137,21 +137,21 @@ async def test_what_is_found_is_counted_and_summed_as_far_as_that_is_quick(
         )  # fmt: skip
     await keep(database, other_store, "theirs", status=PaymentStatus.PAID)
 
-    async def summed(**wanted: Any) -> Sums:
+    async def summed(**wanted: Any) -> FoundSums:
         async with database.transaction() as session:
             return await sum_payments(session, PaymentFilter(installation_id=account.installation_id, **wanted))
 
     sums = await summed()
     assert not sums.more
     assert set(sums.all) == {
-        Sum(account.id, PaymentStatus.PAID, "UAH", False, 2, Decimal("3.20"), ZERO, ZERO),
-        Sum(account.id, PaymentStatus.PAID, "EUR", False, 1, Decimal("3.10"), ZERO, ZERO),
-        Sum(account.id, PaymentStatus.FAILED, "UAH", False, 1, ZERO, ZERO, ZERO),
+        FoundSum(account.id, PaymentStatus.PAID, "UAH", False, 2, Decimal("3.20"), ZERO, ZERO),
+        FoundSum(account.id, PaymentStatus.PAID, "EUR", False, 1, Decimal("3.10"), ZERO, ZERO),
+        FoundSum(account.id, PaymentStatus.FAILED, "UAH", False, 1, ZERO, ZERO, ZERO),
     }
     assert (sums.count(), sums.count(PaymentStatus.PAID), sums.count(PaymentStatus.REFUNDED)) == (4, 3, 0)
     assert (await summed(status=PaymentStatus.FAILED)).count() == 1
     assert (await summed(since=NOON + timedelta(minutes=3))).all == [
-        Sum(account.id, PaymentStatus.PAID, "EUR", False, 1, Decimal("3.10"), ZERO, ZERO)
+        FoundSum(account.id, PaymentStatus.PAID, "EUR", False, 1, Decimal("3.10"), ZERO, ZERO)
     ]
 
     await keep(database, account, "older", status=PaymentStatus.REFUNDED, created_at=NOON - timedelta(minutes=9))
@@ -182,8 +182,8 @@ async def test_what_was_charged_is_summed_and_not_what_was_asked_for(
         sums = await sum_payments(session, PaymentFilter(installation_id=account.installation_id))
     paid = (account.id, PaymentStatus.PAID, "UAH")
     assert set(sums.all) == {
-        Sum(*paid, False, 3, Decimal("321.50"), Decimal("50.00"), Decimal("10.00")),
-        Sum(*paid, True, 1, Decimal("1.00"), ZERO, ZERO),
+        FoundSum(*paid, False, 3, Decimal("321.50"), Decimal("50.00"), Decimal("10.00")),
+        FoundSum(*paid, True, 1, Decimal("1.00"), ZERO, ZERO),
     }
 
 

@@ -47,7 +47,7 @@ def windows(start: datetime, end: datetime, covered_until: datetime | None) -> I
 
 
 @dataclass(slots=True)
-class _Sum:
+class _EntrySum:
     """The sum of ``count`` amounts, and the sum of the ``fees`` known fees among them."""
 
     amount: Decimal = ZERO
@@ -69,7 +69,7 @@ class Totals:
 
     period: Period
     payouts: bool = True
-    _sums: dict[date, dict[_Key, _Sum]] = field(init=False)
+    _sums: dict[date, dict[_Key, _EntrySum]] = field(init=False)
     _unreadable: dict[date, int] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -143,12 +143,14 @@ class Totals:
                 self.count_unreadable(entry.at)
 
 
-def _add(sums: dict[_Key, _Sum], key: _Key, amount: Decimal, fee: Decimal | None, *, is_return: bool = False) -> bool:
+def _add(
+    sums: dict[_Key, _EntrySum], key: _Key, amount: Decimal, fee: Decimal | None, *, is_return: bool = False
+) -> bool:
     """Add to a sum, creating it if missing; return False if the amount is invalid or the sum too large.
 
     ``is_return``: the amount has come back, and makes the sum smaller.
     """
-    total = sums.get(key, _Sum())
+    total = sums.get(key, _EntrySum())
     signed = -amount if is_return else amount
     if not (is_amount(amount) and abs(total.amount + signed) <= _MAX_SUM):
         return False

@@ -21,7 +21,7 @@ from app.rules.apply import apply, conclude
 from app.rules.balance import balance
 from app.rules.decision_context import enqueue_note, raise_problem
 from app.rules.decisions.action import step_for
-from app.rules.details import Details, Sum
+from app.rules.details import Details, StatedSum
 from app.rules.issues import IssueCode, issue_from_json
 from app.rules.mapper import Observation
 from app.rules.observation import find_matching_operation
@@ -715,7 +715,7 @@ def test_other_attempts_are_reviewed_when_a_pending_payment_is_no_longer_the_sho
 def test_a_fee_that_a_repeat_states_is_booked() -> None:
     aggregate = an_aggregate(Flow.CHARGE, State.INIT)
     paid = observation(Kind.CREATE, State.SUCCESS)
-    for word in (paid, replace(paid, details=Details(fee=Sum(amount=Decimal("1.50"), currency="UAH")))):
+    for word in (paid, replace(paid, details=Details(fee=StatedSum(amount=Decimal("1.50"), currency="UAH")))):
         apply(aggregate, POS, [word], decision_context())
     assert aggregate.create.fee == Decimal("1.50")
 

@@ -8,7 +8,7 @@ import pytest
 
 from app.core.vocabulary import Kind, State
 from app.i18n.messages import LazyMessage
-from app.rules.details import Details, Sum, card_mask, payment_means_text, update_details, web_address
+from app.rules.details import Details, StatedSum, card_mask, payment_means_text, update_details, web_address
 from gateway_client.models import read_record
 from integration_base_tests.loopback import json_reply
 from tests.payments.aggregates import an_operation
@@ -66,8 +66,8 @@ def test_of_a_split_refund() -> None:
     fees = [{"amount": Decimal("1.10"), "currency": "UAH"}, {"amount": Decimal("0.005"), "currency": "UAH"}]
     told = details(operation("refund", "order-1", "10.00", split_fee=fees, fee={"amount": Decimal(2)}))
     assert told.split_fees == (
-        Sum(amount=Decimal("1.10"), currency="UAH"),
-        Sum(amount=Decimal("0.005"), currency="UAH"),
+        StatedSum(amount=Decimal("1.10"), currency="UAH"),
+        StatedSum(amount=Decimal("0.005"), currency="UAH"),
     )
     assert shown(told)["fees on the shares"] == "1.10 UAH, 0.005 UAH"
     assert shown(told)["fee"] == "2.00"
@@ -135,7 +135,7 @@ class TestWhereverItComesFrom:
         await shop.begin()
         shop.gateway.book[shop.order_id] = [payment(shop.order_id, **SAID)]
         await shop.process_session()
-        assert (await kept(shop)).fee == Sum(amount=Decimal("8.54"), currency="UAH")
+        assert (await kept(shop)).fee == StatedSum(amount=Decimal("8.54"), currency="UAH")
 
     async def test_a_notification(self, shop: Shop) -> None:
         shop.gateway.will_answer(shop.gateway.page())

@@ -14,7 +14,7 @@ from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import EventState, Flow, Kind, State
 from app.flows.reconciliation.compare import Difference, Period, differences_of_unknown_order, find_differences
 from app.flows.reconciliation.entries import BookLine, Entry, book_line, entries_of
-from app.rules.details import Details, Sum
+from app.rules.details import Details, StatedSum
 from app.store.tables import DiscrepancyKind
 from gateway_client.models.reports import RegisterLine
 from tests.payments.aggregates import NOON, ORDER
@@ -101,7 +101,7 @@ class TestThereIsNone:
         aggregate = payment()
         aggregate.create.amount = Decimal("90.00")
         assert kinds(aggregate, line()) == ["amount"]
-        aggregate.create.details = Details(processed=Sum(amount=Decimal("90.00"))).to_row()
+        aggregate.create.details = Details(processed=StatedSum(amount=Decimal("90.00"))).to_row()
         assert kinds(aggregate, line()) == kinds(aggregate, line(amount="90.00")) == []
 
     def test_when_the_books_lag_behind(self) -> None:

@@ -11,7 +11,7 @@ from sqlmodel import select
 from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.flows.reconciliation.run import reconcile
-from app.reports.money import Agreement, Figures, GroupBy, MoneyReport, Row, read_books_comparison, read_money
+from app.reports.money import Agreement, Figures, GroupBy, MoneyReport, MoneyRow, read_books_comparison, read_money
 from app.reports.money_rows import DEFAULT_GROUPING, money_rows
 from app.reports.sheet import SheetStyle, csv_lines
 from app.store.day_sums import DayBooks, Days, store_days
@@ -45,7 +45,7 @@ async def money(store: Store, first: date = DAY, last: date | None = None) -> Mo
     return await read_money(store.services, accounts, Days(first, last or first))
 
 
-async def row(store: Store, *by: GroupBy, first: date = DAY, last: date | None = None) -> Row:
+async def row(store: Store, *by: GroupBy, first: date = DAY, last: date | None = None) -> MoneyRow:
     [found] = (await money(store, first, last)).rows(*by)
     return found
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.reports.money import Agreement, Figures, GroupBy, MoneyReport, Row
+from app.reports.money import Agreement, Figures, GroupBy, MoneyReport, MoneyRow
 from app.store.day_sums import Days, Total
 from app.store.tables import Booked
 
@@ -48,7 +48,7 @@ def money(ours: list[Total], gateway: list[Total], whole: set[tuple[str, date]])
     )
 
 
-def by_currency(rows: list[Row], of: str) -> dict[str, tuple[object, ...]]:
+def by_currency(rows: list[MoneyRow], of: str) -> dict[str, tuple[object, ...]]:
     sums: dict[str, Figures] = defaultdict(Figures)
     for row in rows:
         for name in Figures.__slots__:

@@ -25,7 +25,7 @@ PAGE_SIZE = 25
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class AlertRow:
     """A payment that needs a person, since when, and the texts of its problems that are the section's."""
 
     payment: Payment
@@ -43,7 +43,7 @@ class Section:
     what: AlertKind
     words: AlertText
     items: Sequence[Alert]
-    rows: Sequence[Row] = ()
+    rows: Sequence[AlertRow] = ()
     notifications: Sequence[Notification] = ()
     rest: str | None = None
 
@@ -127,9 +127,9 @@ async def _section(services: Services, installation_id: int, items: list[Alert],
     )
 
 
-def _row(aggregate: PaymentAggregate, what: AlertKind, since: datetime, tests: Collection[str]) -> Row:
+def _row(aggregate: PaymentAggregate, what: AlertKind, since: datetime, tests: Collection[str]) -> AlertRow:
     payment = aggregate.payment
-    return Row(
+    return AlertRow(
         payment,
         shown_amount(aggregate),
         standings(aggregate),

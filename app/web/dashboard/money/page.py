@@ -12,7 +12,7 @@ from app.reports.money import (
     BooksComparison,
     GroupBy,
     MoneyReport,
-    Row,
+    MoneyRow,
     read_books_comparison,
     read_money,
 )
@@ -41,7 +41,7 @@ class Line:
     """Sums under a name."""
 
     name: str
-    row: Row
+    row: MoneyRow
     is_test: bool = False
 
     @property
@@ -176,7 +176,9 @@ def _sections(money: MoneyReport, language: Translation) -> list[Section]:
     ]
 
 
-def _parts(money: MoneyReport, by: Mapping[GroupBy, Sequence[Row]], currency: str, language: Translation) -> list[Part]:
+def _parts(
+    money: MoneyReport, by: Mapping[GroupBy, Sequence[MoneyRow]], currency: str, language: Translation
+) -> list[Part]:
     parts = []
     for group, title in _TITLES.items():
         lines = [
@@ -190,14 +192,14 @@ def _parts(money: MoneyReport, by: Mapping[GroupBy, Sequence[Row]], currency: st
     return parts
 
 
-def _is_test(money: MoneyReport, by: GroupBy, row: Row) -> bool:
+def _is_test(money: MoneyReport, by: GroupBy, row: MoneyRow) -> bool:
     return by is GroupBy.ACCOUNT and row.names[0] in money.tests
 
 
 _ALL, _TRIALS = gettext_noop("Total"), gettext_noop("Trials")
 
 
-def _name(money: MoneyReport, by: GroupBy, row: Row, language: Translation) -> str:
+def _name(money: MoneyReport, by: GroupBy, row: MoneyRow, language: Translation) -> str:
     name = row.names[0]
     match by:
         case GroupBy.DAY:

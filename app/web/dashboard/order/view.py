@@ -26,7 +26,7 @@ _PAID = gettext_noop("There is nothing left to pay on this order.")
 
 
 @dataclass(frozen=True)
-class Row:
+class PaymentRow:
     """One payment of the order.
 
     ``open``: it can be paid on its page now. ``closing`` is the key of the form that closes that page.
@@ -52,7 +52,7 @@ class WidgetView:
     with their names; ``link_language`` is the order's. ``unreachable``: Saleor did not answer, so rows may be missing.
     """
 
-    rows: Sequence[Row]
+    rows: Sequence[PaymentRow]
     note: str | None
     to_pay: Decimal
     currency: str
@@ -92,10 +92,10 @@ def build_view(order_payments: OrderPayments, now: datetime) -> WidgetView:
     )
 
 
-def _row(aggregate: PaymentAggregate, order_payments: OrderPayments, now: datetime) -> Row:
+def _row(aggregate: PaymentAggregate, order_payments: OrderPayments, now: datetime) -> PaymentRow:
     payment, payable = aggregate.payment, can_be_paid(aggregate, now)
     offered = offers(balance(payment.flow, aggregate.operations))
-    return Row(
+    return PaymentRow(
         payment=payment,
         amount=shown_amount(aggregate),
         standings=standings(aggregate),

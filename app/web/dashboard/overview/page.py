@@ -10,7 +10,7 @@ from app.i18n.currencies import smallest_unit
 from app.i18n.messages import gettext_noop
 from app.i18n.translation import Translation
 from app.reports.money import BooksComparison
-from app.reports.overview import PERIODS, Overview, Sums, decline_counts, payment_method_counts, read_overview
+from app.reports.overview import PERIODS, Overview, OverviewSums, decline_counts, payment_method_counts, read_overview
 from app.services import Services
 from app.store.attention import accounts_of
 from app.store.day_sums import ZERO, Days
@@ -113,7 +113,7 @@ async def read_page(
     overview = await read_overview(services, selected, query.days, channel=query.channel or None)
     currencies = overview.currencies
     currency = query.currency if query.currency in currencies else next(iter(currencies), "")
-    now, before = overview.now.get(currency, Sums()), overview.before.get(currency, Sums())
+    now, before = overview.now.get(currency, OverviewSums()), overview.before.get(currency, OverviewSums())
     channels = sorted({route.channel for route in await services.accounts.routes(installation.id)})
     return OverviewPage(
         asked=query,
@@ -158,7 +158,7 @@ async def read_page(
 _ANY = gettext_noop("any")
 
 
-def _cards(now: Sums, before: Sums, currency: str, language: Translation) -> list[Card]:
+def _cards(now: OverviewSums, before: OverviewSums, currency: str, language: Translation) -> list[Card]:
     def money(amount: Decimal | None) -> str:
         return _NOTHING if amount is None else language.money(amount, currency)
 
@@ -190,7 +190,7 @@ def _change(now: Decimal | None, before: Decimal | None, language: Translation, 
 
 
 def _chart(overview: Overview, currency: str, language: Translation) -> LineChart:
-    by_day = overview.charted.get(currency, Sums()).by_day
+    by_day = overview.charted.get(currency, OverviewSums()).by_day
 
     def values(days: Days) -> list[Decimal]:
         return [by_day.get(day, ZERO) for day in days]

@@ -15,7 +15,7 @@ from app.rules.details import Details, payment_means_text
 from app.rules.problems import problem_messages
 from app.services import Services
 from app.store.aggregates import find_payment_by_order, load_outlines
-from app.store.search import MAX_COUNTED, PaymentFilter, Sums, channels_of, payments_page, sum_payments
+from app.store.search import MAX_COUNTED, FoundSums, PaymentFilter, channels_of, payments_page, sum_payments
 from app.web.dashboard.payments.filter import Filter
 from app.web.dashboard.projects import test_ids
 from app.web.dashboard.renderer import ATTENTION
@@ -48,7 +48,7 @@ class Chip:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ListedPayment:
     """One payment of the list. ``means``: the card, or the name of another way to pay, if known.
 
     ``reason``: why nothing was paid.
@@ -68,7 +68,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Total:
+class ListedSum:
     """What has moved with all matching payments, trials or test payments in one currency."""
 
     currency: str
@@ -93,13 +93,13 @@ class PaymentList:
     its display name.
     """
 
-    rows: list[Row]
+    rows: list[ListedPayment]
     chosen: Filter
     newest: Filter | None
     older: Filter | None
     chips: Sequence[Chip]
     found: int
-    totals: Sequence[Total]
+    totals: Sequence[ListedSum]
     many: bool
     channels: Sequence[tuple[str, str]]
     accounts: Sequence[tuple[str, str]]
@@ -139,16 +139,18 @@ def search_criteria(services: Services, installation_id: int, chosen: Filter) ->
     return narrow(chosen.criteria(installation_id), chosen.typed, services.emails, [installation_id])
 
 
-def _row(aggregate: PaymentAggregate, tests: Collection[str]) -> Row:
+def _row(aggregate: PaymentAggregate, tests: Collection[str]) -> ListedPayment:
     create = aggregate.create
     details = Details.from_row(create.details)
     payment = aggregate.payment
     means = payment_means_text(payment.saved_card_mask or details.card_mask, details.payway, payment.wallet)
     is_test = payment.account_id in tests
-    return Row(aggregate, shown_amount(aggregate), standings(aggregate), means, failure_reason(create), is_test)
+    return ListedPayment(
+        aggregate, shown_amount(aggregate), standings(aggregate), means, failure_reason(create), is_test
+    )
 
 
-def _chips(chosen: Filter, sums: Sums, in_review: Sums) -> list[Chip]:
+def _chips(chosen: Filter, sums: FoundSums, in_review: FoundSums) -> list[Chip]:
     unfiltered = chosen.status is None and not chosen.problems
     chips = [Chip(_ALL, chosen.only(), min(sums.count(), MAX_COUNTED), sums.more, unfiltered)]
     for status, name in STATUSES.items():
@@ -164,12 +166,12 @@ def _chips(chosen: Filter, sums: Sums, in_review: Sums) -> list[Chip]:
     return [*chips, review]
 
 
-def _totals(chosen: Filter, sums: Sums, tests: Collection[str]) -> dict[str, Any]:
+def _totals(chosen: Filter, sums: FoundSums, tests: Collection[str]) -> dict[str, Any]:
     found = [part for part in sums.all if chosen.status in {None, part.status}]
-    by_kind: dict[tuple[str, bool, bool], Total] = {}
+    by_kind: dict[tuple[str, bool, bool], ListedSum] = {}
     for part in found:
         kind = (part.currency, part.trial, part.account_id in tests)
-        so_far = by_kind.get(kind, Total(*kind, ZERO, ZERO, ZERO))
+        so_far = by_kind.get(kind, ListedSum(*kind, ZERO, ZERO, ZERO))
         by_kind[kind] = replace(
             so_far,
             charged=so_far.charged + part.charged,

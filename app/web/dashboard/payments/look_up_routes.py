@@ -51,7 +51,7 @@ _NOT_RIGHT = gettext_noop("Some fields need to be corrected: see the messages be
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class RecordRow:
     """One transaction, as the gateway reports it."""
 
     at: datetime | None
@@ -70,7 +70,7 @@ class LookUpResult:
     ``posted`` names what was posted from them.
     """
 
-    rows: tuple[Row, ...]
+    rows: tuple[RecordRow, ...]
     posted: tuple[str, ...]
     unreadable: int = 0
     more: bool = False
@@ -125,14 +125,14 @@ class LookUpParts:
         raise InvalidFieldsError({"what": _NOT_OFFERED})
 
     async def _look_up_period(self, account: MerchantAccount, start: datetime, end: datetime) -> LookUpResult:
-        rows: list[Row] = []
+        rows: list[RecordRow] = []
         progress, more = PeriodProgress(), False
         async with aclosing(look_up_period(self._services, account, start, end, progress)) as lines:
             async for line in lines:
                 if len(rows) == MAX_LINES:
                     more = True
                     break
-                row = Row(
+                row = RecordRow(
                     at=line.date_time,
                     order_id=_to_text(line.order_id),
                     method=_to_text(line.method),
@@ -161,7 +161,7 @@ def _read_period(params: Mapping[str, str]) -> tuple[datetime, datetime]:
 
 def _to_result(found: FoundRecords) -> LookUpResult:
     rows = [
-        Row(
+        RecordRow(
             at=record.created_at,
             order_id=_to_text(record.order_id),
             method=_to_text(record.method),

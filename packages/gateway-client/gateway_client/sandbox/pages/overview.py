@@ -39,7 +39,7 @@ _PILL_BY_STATE = {
 
 
 @dataclass(frozen=True)
-class Row:
+class OrderRow:
     """One payment as the page shows it."""
 
     payment: Payment
@@ -126,10 +126,10 @@ def _perform_action(sandbox: Sandbox, payment: Payment, name: str) -> None:
             sandbox.send(sandbox.create_webhook(payment, payment.server_url))
 
 
-def _row(sandbox: Sandbox, payment: Payment, deliveries: list[Delivery]) -> Row:
+def _row(sandbox: Sandbox, payment: Payment, deliveries: list[Delivery]) -> OrderRow:
     state = sandbox.state
     operations = state.operations_of(payment)
-    return Row(
+    return OrderRow(
         payment=payment,
         amount=format_money(payment.paid_amount, payment.currency, "en"),
         operations=[(entry, format_money(entry.amount, entry.currency, "en")) for entry in reversed(operations)],
