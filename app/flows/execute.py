@@ -25,7 +25,7 @@ from app.rules.page_cancellation import LOST_PAGE
 from app.rules.requests.operation import operation_request
 from app.rules.schedule import Schedule
 from app.services import Services
-from app.store.aggregates import ById, ByTransaction, SameDebt, account_of
+from app.store.aggregates import ById, ByTransaction, Payable, account_of
 from app.store.errors import DatabaseUnavailableError
 from app.store.tables import MerchantAccount
 from gateway_client.errors import GatewayError, NotSentError
@@ -51,12 +51,12 @@ async def execute(
     *,
     answering: bool,
     waited: bool = False,
-    debt: SameDebt | None = None,
+    payable: Payable | None = None,
 ) -> PaymentAggregate:
     """Call the gateway for a committed operation, record the outcome, and return the payment as it stands then.
 
     ``answering``: a webhook waits for the outcome (see ``DecisionContext``). ``waited``: the operation had waited for
-    its turn (see ``CallReturned``). ``debt``: the outcome is compared with the other attempts to pay it, with all of
+    its turn (see ``CallReturned``). ``payable``: the outcome is compared with the other attempts to pay it, with all of
     them locked. After an operation has ended, the whole order is looked up once more; immediately if the gateway
     reports that the operation no longer fits the payment, because then someone else has acted on it (laws of money, 2
     and 10).
@@ -76,7 +76,7 @@ async def execute(
         log.warning("gateway_call.failed", operation=operation_id, kind=operation.kind.value, error=str(failure))
     context = services.decision_context(answered_operation_id=operation_id if answering else None)
     returned = CallReturned(operation_id, outcome, context, others_acted, shown, waited)
-    which, among = ById(payment_id), debt if failure is None else None
+    which, among = ById(payment_id), payable if failure is None else None
     try:
         payment = await services.payments.record_of_attempt(which, among, returned)
     except DatabaseUnavailableError as error:  # the gateway does not repeat its answer: retry before a look-up

@@ -48,7 +48,7 @@ from app.rules.requests.storefront import is_direct_payment, unread_fields
 from app.rules.responses import error_data, session_refusal_response, session_response
 from app.rules.split.planning import requested_shares
 from app.services import Services
-from app.store.aggregates import ByTransaction, SameDebt
+from app.store.aggregates import ByTransaction, Payable
 from app.store.installations import OpenInstallation
 from app.store.repository import AccountGoneError, NewPayment, PaymentInOtherStoreError, PaymentNotFoundError
 from app.store.tables import MerchantAccount, SavedCard
@@ -111,8 +111,10 @@ async def initialize(
         return known or session_refusal_response(event.action.action_type, refusal)
     if journaled is None:
         return await recorded_response(services, installation, event)
-    debt = debt_of(installation, event)
-    aggregate = await execute(services, journaled, journaled.create, plan.call, deadline, answering=True, debt=debt)
+    payable = payable_of(installation, event)
+    aggregate = await execute(
+        services, journaled, journaled.create, plan.call, deadline, answering=True, payable=payable
+    )
     await count_failed_creation(services, installation.id, aggregate.payment.channel, aggregate.create)
     return session_response(
         aggregate, services.addresses.payment_page(installation.saleor_api_url, aggregate.payment.order_id)
@@ -216,8 +218,8 @@ async def _record_intent(
         updated_at=now,
     )
 
-    creation, debt = creation_intent(services, request, payment), debt_of(installation, event)
-    new = NewPayment(payment, creation, debt, AttemptBegun(event.source), reject_if_elsewhere=True)
+    creation, payable = creation_intent(services, request, payment), payable_of(installation, event)
+    new = NewPayment(payment, creation, payable, AttemptBegun(event.source), reject_if_elsewhere=True)
     try:
         async with asyncio.timeout(deadline.left):
             return await services.payments.begin(new)
@@ -225,14 +227,14 @@ async def _record_intent(
         raise no_account_refusal(payment.channel) from None
 
 
-def debt_of(installation: OpenInstallation, event: SessionEvent) -> SameDebt:
+def payable_of(installation: OpenInstallation, event: SessionEvent) -> Payable:
     """Return the criteria by which another payment is an attempt to pay the same checkout or order as the session.
 
     Saleor's list of transactions follows a checkout into its order; without such a list, the id of the checkout or
     order must do.
     """
     listed = [transaction.id for transaction in event.source.transactions]
-    return SameDebt(installation.id, event.source.id, [event.transaction.id, *listed])
+    return Payable(installation.id, event.source.id, [event.transaction.id, *listed])
 
 
 def creation_intent(services: Services, request: Creation, payment: Payment, *, by: str | None = None) -> Operation:
@@ -300,8 +302,8 @@ async def recorded_response(services: Services, installation: OpenInstallation, 
     page = PaymentPage(services.addresses, installation.saleor_api_url)
     asked = SessionAsked(page, services.decision_context(), event.source if too_high else None)
     which = ByTransaction(installation.id, event.transaction.id)
-    debt = debt_of(installation, event) if too_high else None
-    return await services.payments.record_of_attempt(which, debt, asked)
+    payable = payable_of(installation, event) if too_high else None
+    return await services.payments.record_of_attempt(which, payable, asked)
 
 
 async def find_recorded_response(

@@ -12,7 +12,7 @@ import structlog
 from app.core.ids import OperationRowId
 from app.core.payment import Payment, row_id_of
 from app.core.vocabulary import State
-from app.rules.decisions.placed_order import AppRemoved, ChannelWentLive, DebtSeen
+from app.rules.decisions.placed_order import AppRemoved, ChannelWentLive, PayableSeen
 from app.rules.order_standing import closing_reason
 from app.services import Services
 from app.store.aggregates import ById, ByOperation, ByOrder
@@ -91,7 +91,7 @@ async def _close_if_not_owed(services: Services, saleor: SaleorClient, payment: 
         return False
     if source is None or closing_reason(payment, source) is None:
         return False
-    closing = await services.payments.record(ById(row_id_of(payment)), DebtSeen(source, services.now()))
+    closing = await services.payments.record(ById(row_id_of(payment)), PayableSeen(source, services.now()))
     if closing:
         log.info("page.close_requested", payment=payment.order_id)
     return closing

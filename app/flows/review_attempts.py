@@ -3,11 +3,11 @@
 from app.core.ids import PaymentRowId
 from app.rules.decisions.competing_attempts import AttemptsDue
 from app.services import Services
-from app.store.aggregates import ById, SameDebt
+from app.store.aggregates import ById, Payable
 
 
 async def compare_attempts(services: Services, payment_id: PaymentRowId) -> None:
     """Compare a payment with all attempts to pay the same, locked together."""
     known = await services.payments.read(payment_id)
-    debt = SameDebt(known.installation_id, known.source_id)
-    await services.payments.record_of_attempt(ById(payment_id), debt, AttemptsDue(services.decision_context()))
+    payable = Payable(known.installation_id, known.source_id)
+    await services.payments.record_of_attempt(ById(payment_id), payable, AttemptsDue(services.decision_context()))

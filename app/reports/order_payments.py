@@ -68,13 +68,13 @@ class OrderPayments:
         if self.order is None or not self.order.is_payable:
             return ZERO
         ours = {aggregate.payment.transaction_id: attempt_of(aggregate).covered for aggregate in self.aggregates}
-        debt = amount_to_pay(self.order, set(ours))
+        payable = amount_to_pay(self.order, set(ours))
         covered = (
             max(transaction.covered, ours[transaction.id])
             for transaction in self.order.transactions
             if transaction.id in ours
         )
-        return max(ZERO, (debt or ZERO) - sum(covered, ZERO))
+        return max(ZERO, (payable or ZERO) - sum(covered, ZERO))
 
     def open_payment_over(
         self, amount: Decimal, now: datetime, language: str | None = None, *, account_id: str | None = None

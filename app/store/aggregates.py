@@ -102,7 +102,7 @@ PaymentSelector: TypeAlias = ById | ByTransaction | ByOrder | ByEvent
 
 
 @dataclass(frozen=True, slots=True)
-class SameDebt:
+class Payable:
     """What identifies other payments of a Saleor as attempts to pay the same: their source or transaction."""
 
     installation_id: int

@@ -17,8 +17,8 @@ from app.store.aggregates import (
     ByOperation,
     ByOrder,
     ByTransaction,
+    Payable,
     PaymentSelector,
-    SameDebt,
     load_aggregates,
     read_payments,
 )
@@ -29,7 +29,7 @@ from app.store.tables import Operation, Payment, SaleorEvent
 async def lock_payments(
     session: AsyncSession,
     which: Sequence[PaymentSelector],
-    debts: Sequence[SameDebt] = (),
+    payables: Sequence[Payable] = (),
     transaction_ids: Collection[str] = (),
 ) -> list[StoredPayment]:
     """Return these payments and all attempts to pay these debts, oldest first, locked in that order.
@@ -44,23 +44,23 @@ async def lock_payments(
         "event_ids": [selector.event_id for selector in which if isinstance(selector, ByEvent)],
         "order_ids": [selector.order_id for selector in which if isinstance(selector, ByOrder)],
         "installation_ids": sorted(
-            {named.installation_id for named in [*which, *debts] if isinstance(named, ByTransaction | SameDebt)}
+            {named.installation_id for named in [*which, *payables] if isinstance(named, ByTransaction | Payable)}
         ),
         "transaction_ids": sorted(
             {selector.transaction_id for selector in which if isinstance(selector, ByTransaction)}
-            | {name for debt in debts for name in debt.transaction_ids}
+            | {name for payable in payables for name in payable.transaction_ids}
         ),
-        "source_ids": [debt.source_id for debt in debts],
+        "source_ids": [payable.source_id for payable in payables],
         "ids_in_any_store": sorted(transaction_ids),
     }
     used = frozenset(name for name in _LOCK_CONDITIONS if names[name])
     return await load_aggregates(session, await read_payments(session, _lock_statement(used), names) if used else [])
 
 
-def is_attempt_to_pay(payment: core.Payment, debt: SameDebt) -> bool:
-    if payment.installation_id != debt.installation_id:
+def is_attempt_to_pay(payment: core.Payment, payable: Payable) -> bool:
+    if payment.installation_id != payable.installation_id:
         return False
-    return payment.source_id == debt.source_id or payment.transaction_id in debt.transaction_ids
+    return payment.source_id == payable.source_id or payment.transaction_id in payable.transaction_ids
 
 
 def is_selected(aggregate: PaymentAggregate, which: PaymentSelector) -> bool:

@@ -24,8 +24,8 @@ from app.store.aggregates import (
     ALONE,
     ByOperation,
     ByTransaction,
+    Payable,
     PaymentSelector,
-    SameDebt,
     find_where,
     read_payments,
     save_all,
@@ -48,15 +48,15 @@ R = TypeVar("R")
 class NewPayment:
     """A payment that is about to be requested, with the operation that requests it.
 
-    ``fact`` decides first, with the other attempts to pay the same (``debt``), which are locked and may be changed: it
-    returns why the payment must not be created. ``payout`` is the record of who requested it, written with it, and
+    ``fact`` decides first, with the other attempts to pay the same (``payable``), which are locked and may be changed:
+    it returns why the payment must not be created. ``payout`` is the record of who requested it, written with it, and
     ``limit`` decides while its account is locked, so that all payouts that count are read. ``reject_if_elsewhere``: the
     payment is not created when another store has a payment of this transaction.
     """
 
     payment: Payment
     operation: Operation
-    debt: SameDebt | None = None
+    payable: Payable | None = None
     fact: AttemptFact[Exception | None] | None = None
     payout: Payout | None = None
     limit: PayoutFact | None = None
@@ -92,7 +92,7 @@ class _Insertion(_Entry):
 @dataclass(slots=True)
 class _Change(_Entry):
     which: PaymentSelector
-    debt: SameDebt | None
+    payable: Payable | None
     fact: Fact[Any] | AttemptFact[Any]
 
     def decide(self, own: StoredPayment, attempts: Sequence[StoredPayment]) -> Any:
@@ -174,12 +174,12 @@ class PaymentRepository:
         answer: R = await self._record(_Change(which, None, fact))
         return answer
 
-    async def record_of_attempt(self, which: PaymentSelector, debt: SameDebt | None, fact: AttemptFact[R]) -> R:
-        """Do the same as ``record`` for a fact that concerns all attempts to pay the same (``debt``), all locked.
+    async def record_of_attempt(self, which: PaymentSelector, payable: Payable | None, fact: AttemptFact[R]) -> R:
+        """Do the same as ``record`` for a fact that concerns all attempts to pay the same (``payable``), all locked.
 
-        The payment is the only attempt when ``debt`` is None.
+        The payment is the only attempt when ``payable`` is None.
         """
-        answer: R = await self._record(_Change(which, debt, fact))
+        answer: R = await self._record(_Change(which, payable, fact))
         return answer
 
     async def _record(self, change: _Change) -> Any:
@@ -296,9 +296,9 @@ async def _find_objections(
     session: AsyncSession, many: Sequence[_Insertion], built: Sequence[StoredPayment]
 ) -> list[Exception | None]:
     # Take all locks before inserting any row: a transaction that waits for another's row holds none that it wants.
-    debts = [insertion.new.debt for insertion in many if insertion.new.debt is not None]
+    payables = [insertion.new.payable for insertion in many if insertion.new.payable is not None]
     exclusive = {insertion.new.payment.transaction_id for insertion in many if insertion.new.reject_if_elsewhere}
-    locked = await lock_payments(session, [], debts, exclusive)
+    locked = await lock_payments(session, [], payables, exclusive)
     stores = _stores_of_transactions((one.payment.transaction_id, one.payment.installation_id) for one in locked)
     objections: list[Exception | None] = []
     for insertion, made in zip(many, built, strict=True):
@@ -309,7 +309,7 @@ async def _find_objections(
         if new.reject_if_elsewhere and _is_only_elsewhere(payment.installation_id, stores[payment.transaction_id]):
             objections.append(PaymentInOtherStoreError())
             continue
-        attempts = [one for one in locked if new.debt is not None and is_attempt_to_pay(one.payment, new.debt)]
+        attempts = [one for one in locked if new.payable is not None and is_attempt_to_pay(one.payment, new.payable)]
         recorded = any(attempt.payment.transaction_id == payment.transaction_id for attempt in attempts)
         objections.append(None if recorded else insertion.find_objection(made, attempts))
         for attempt in attempts:
@@ -347,8 +347,8 @@ def _transaction_id(stored: StoredPayment) -> str:
 
 
 async def _record_all(session: AsyncSession, many: Sequence[_Change]) -> list[Any]:
-    debts = [change.debt for change in many if change.debt is not None]
-    locked = await lock_payments(session, [change.which for change in many], debts)
+    payables = [change.payable for change in many if change.payable is not None]
+    locked = await lock_payments(session, [change.which for change in many], payables)
     answers: list[Any] = []
     for change in many:
         if change.abandoned:
@@ -358,8 +358,10 @@ async def _record_all(session: AsyncSession, many: Sequence[_Change]) -> list[An
         if own is None:
             answers.append(_Raised(PaymentNotFoundError(str(change.which))))
             continue
-        debt = change.debt
-        attempts = [one for one in locked if one is own or (debt is not None and is_attempt_to_pay(one.payment, debt))]
+        payable = change.payable
+        attempts = [
+            one for one in locked if one is own or (payable is not None and is_attempt_to_pay(one.payment, payable))
+        ]
         answers.append(_apply(change, own, attempts))
     await save_all(session, locked)
     return answers

@@ -6,7 +6,7 @@ from app.core.ids import PaymentRowId
 from app.rules.decisions.answer_confirmation import stated_pause
 from app.rules.decisions.placed_order import OrderAsked, OrderNotAsked, OrderNotStated
 from app.services import Services
-from app.store.aggregates import ById, SameDebt
+from app.store.aggregates import ById, Payable
 from app.worker.presence import get_current_installation
 from saleor_app_sdk.errors import SaleorError, SaleorUnreachableError
 from saleor_app_sdk.graphql import SaleorClient
@@ -34,6 +34,6 @@ async def find_order(services: Services, saleor: SaleorClient, payment_id: Payme
         if isinstance(error, SaleorUnreachableError):
             await services.payments.record(which, OrderNotStated(stated_pause(error), services.now()))
             return False
-    debt = SameDebt(payment.installation_id, payment.source_id)
-    await services.payments.record_of_attempt(which, debt, OrderAsked(source, services.now()))
+    payable = Payable(payment.installation_id, payment.source_id)
+    await services.payments.record_of_attempt(which, payable, OrderAsked(source, services.now()))
     return True

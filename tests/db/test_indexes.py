@@ -12,7 +12,7 @@ from sqlalchemy import delete, insert, text
 from app.core.ids import EventRowId, PaymentRowId
 from app.core.payment import row_id_of
 from app.core.vocabulary import Kind, State
-from app.store.aggregates import ATTEMPTS, ORDERS, ByEvent, ById, ByOrder, ByTransaction, PaymentSelector, SameDebt
+from app.store.aggregates import ATTEMPTS, ORDERS, ByEvent, ById, ByOrder, ByTransaction, Payable, PaymentSelector
 from app.store.columns import table_of
 from app.store.database import Database, is_sqlite
 from app.store.job_queue import DueQueues
@@ -48,25 +48,25 @@ async def payments(database: Database, database_url: str, account: MerchantAccou
 
 
 @pytest.mark.parametrize(
-    ("which", "debts"),
+    ("which", "payables"),
     [
         ([ById(PaymentRowId(5))], []),
         ([ByOrder("order5")], []),
         ([ByOrder(f"order{number}") for number in range(50)], []),
         ([ByTransaction(1, "order5")], []),
         ([ByEvent(EventRowId(1))], []),
-        ([], [SameDebt(1, "order5", ["order6"])]),
-        ([ById(PaymentRowId(5)), ByOrder("order6")], [SameDebt(1, "order5", ["order6"])]),
+        ([], [Payable(1, "order5", ["order6"])]),
+        ([ById(PaymentRowId(5)), ByOrder("order6")], [Payable(1, "order5", ["order6"])]),
     ],
-    ids=["id", "order", "orders", "transaction", "event", "debt", "all of them"],
+    ids=["id", "order", "orders", "transaction", "event", "payable", "all of them"],
 )
 @pytest.mark.usefixtures("payments")
 async def test_payments_are_not_searched_for_one_by_one(
-    database: Database, which: list[PaymentSelector], debts: list[SameDebt]
+    database: Database, which: list[PaymentSelector], payables: list[Payable]
 ) -> None:
     with record_statements(database) as asked:
         async with database.transaction() as session:
-            assert await lock_payments(session, which, debts)
+            assert await lock_payments(session, which, payables)
     async with database.engine.connect() as connection:
         for statement, parameters in asked:
             plan = await connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)

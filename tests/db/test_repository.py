@@ -15,7 +15,7 @@ from app.core.ids import PaymentRowId, PspReference
 from app.core.payment import PaymentAggregate, SaleorEvent, row_id_of
 from app.core.vocabulary import Kind, State
 from app.rules.problems import add_problem, cause_of_mismatch
-from app.store.aggregates import ById, ByOrder, ByTransaction, SameDebt, account_of
+from app.store.aggregates import ById, ByOrder, ByTransaction, Payable, account_of
 from app.store.database import Database, create_engine
 from app.store.payment_locks import lock_payments
 from app.store.repository import AccountGoneError, NewPayment, PaymentNotFoundError, PaymentRepository
@@ -50,9 +50,9 @@ async def written(database: Database, account: MerchantAccount, number: int = 1,
     return aggregate
 
 
-def debt_of(aggregate: PaymentAggregate, *transactions: str) -> SameDebt:
+def payable_of(aggregate: PaymentAggregate, *transactions: str) -> Payable:
     payment = aggregate.payment
-    return SameDebt(payment.installation_id, payment.source_id, [payment.transaction_id, *transactions])
+    return Payable(payment.installation_id, payment.source_id, [payment.transaction_id, *transactions])
 
 
 async def test_intents_are_kept_with_all_that_belongs_to_them(database: Database, account: MerchantAccount) -> None:
@@ -115,8 +115,8 @@ async def test_who_begins_in_the_same_moment_meets_the_attempts_to_pay_the_same_
             met[aggregate.payment.order_id] = [attempt.payment.order_id for attempt in attempts]
 
     def begins(number: int, source: str) -> NewPayment:
-        debt = SameDebt(account.installation_id, source)
-        return replace(intent(account, number, source=source), debt=debt, fact=Meets())
+        payable = Payable(account.installation_id, source)
+        return replace(intent(account, number, source=source), payable=payable, fact=Meets())
 
     payments = PaymentRepository(database)
     await asyncio.gather(*(payments.begin(begins(*attempt)) for attempt in ((3, "three"), (4, "one"), (5, "two"))))
@@ -261,7 +261,7 @@ async def test_a_step_that_changed_something_before_it_refused_leaves_nothing_be
     await asyncio.sleep(0)
     answers = await asyncio.gather(
         first,
-        payments.record_of_attempt(which, debt_of(one), AttemptChange(refuses)),
+        payments.record_of_attempt(which, payable_of(one), AttemptChange(refuses)),
         payments.record(ById(row_id_of(two.payment)), Change(moves)),
         return_exceptions=True,
     )
@@ -299,11 +299,11 @@ async def test_attempts_to_pay_the_same_are_found_by_source_or_transaction(
     def step(_own: PaymentAggregate, attempts: Sequence[PaymentAggregate]) -> list[str]:
         return [attempt.payment.order_id for attempt in attempts]
 
-    asked = [(moved, debt_of(moved, "transaction-1")), (second, debt_of(second)), (first, None)]
+    asked = [(moved, payable_of(moved, "transaction-1")), (second, payable_of(second)), (first, None)]
     orders = await asyncio.gather(
         *(
-            payments.record_of_attempt(ById(row_id_of(aggregate.payment)), debt, AttemptChange(step))
-            for aggregate, debt in asked
+            payments.record_of_attempt(ById(row_id_of(aggregate.payment)), payable, AttemptChange(step))
+            for aggregate, payable in asked
         )
     )
     assert orders == [["order1", "order3"], ["order1", "order2"], ["order1"]]
@@ -336,10 +336,10 @@ async def test_other_attempts_are_found_without_going_through_all_payments(
             await connection.execute(sa.text("ANALYZE payment"))
             for way in ("enable_seqscan", "enable_indexscan"):  # so few rows are read from the first to the last else
                 await connection.execute(sa.text(f"SET LOCAL {way} = off"))
-        which, debt = ById(row_id_of(aggregate.payment)), debt_of(aggregate, "transaction-2")
+        which, payable = ById(row_id_of(aggregate.payment)), payable_of(aggregate, "transaction-2")
         async with database.transaction() if not sqlite else AsyncSession(connection) as session:
             with record_statements(database) as asked:
-                await lock_payments(session, [which], [debt])
+                await lock_payments(session, [which], [payable])
         lock, parameters = next(question for question in asked if "source_id" in question[0])
         how = "EXPLAIN QUERY PLAN " if sqlite else "EXPLAIN "
         plan = [str(row) for row in (await connection.exec_driver_sql(how + lock, parameters)).all()]

@@ -10,7 +10,7 @@ Saleor
     ``EventDue``, ``EventReported``, ``ResendRequested`` (``delivery``): the reports that it receives
     ``HistoryRead``, ``HistoryNotRead``, ``RefundRerequested`` (``answer_confirmation``): has it read an answer?
     ``FoundInHistory`` (``delivery``): it has an event under another reference
-    ``OrderAsked``, ``OrderNotAsked``, ``OrderNotStated``, ``DebtSeen`` (``placed_order``): the order that is paid for
+    ``OrderAsked``, ``OrderNotAsked``, ``OrderNotStated``, ``PayableSeen`` (``placed_order``): the order that is paid
     ``CustomerWasDeleted`` (``subscription_end``): who pays for a subscription is gone
     ``AppRemoved`` (``placed_order``): nobody can tell it of what is paid
 

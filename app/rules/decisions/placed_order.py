@@ -137,7 +137,7 @@ class OrderAsked(AttemptFact[None]):
 
 
 @dataclass(frozen=True, slots=True)
-class DebtSeen(Fact[bool]):
+class PayableSeen(Fact[bool]):
     """Saleor was asked whether the amount of an open page is still owed. Returns whether the page is to be closed."""
 
     source: TransactionSource
