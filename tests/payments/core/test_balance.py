@@ -282,6 +282,15 @@ def test_money_of_which_the_gateway_has_said_two_things_is_promised_to_nobody(do
     assert (now.in_doubt, now.capturable, now.refundable, now.actions) == (True, ZERO, ZERO, ())
 
 
+@pytest.mark.law(7)
+@pytest.mark.parametrize("state", [State.SUCCESS, State.FAILURE])
+def test_release_in_doubt_leaves_the_reservation_in_doubt_if_it_failed(state: State) -> None:
+    """If it succeeded, nothing is left that could be in doubt."""
+    release = an_operation(Kind.VOID, state, HUNDRED, contradicted=True)
+    now = balance(Flow.AUTHORIZATION, [create(State.SUCCESS), release])
+    assert (now.in_doubt, now.capturable) == (state is State.FAILURE, ZERO)
+
+
 @pytest.mark.parametrize(("kind", "voiding"), [(Kind.VOID, True), (Kind.CAPTURE, False), (Kind.REFUND, False)])
 def test_only_a_void_under_way_releases_the_reservation(kind: Kind, voiding: bool) -> None:
     assert balance(Flow.AUTHORIZATION, [create(State.SUCCESS), an_operation(kind, State.PENDING)]).voiding is voiding

@@ -85,6 +85,7 @@ def test_of_a_decline_by_a_limit() -> None:
 def test_what_is_kept_is_exact_and_holds_no_secret() -> None:
     row = details(payment("order-1", **SAID)).to_row()
     assert row["fee"] == {"amount": "8.54", "currency": "UAH"}
+    assert None not in row.values()
     assert Details.from_row(row) == details(payment("order-1", **SAID))
     assert "tok_very_secret" not in str(row)
     assert "taras@example.com" not in str(row)
