@@ -46,21 +46,24 @@ async def find_account(services: Services, reference: str) -> MerchantAccount:
     return matches[0]
 
 
-async def find_payments(session: AsyncSession, reference: str) -> list[PaymentAggregate]:
-    """Return the payments that this reference names, the newest first. Raises CommandFailed if there are none."""
+async def find_payments(session: AsyncSession, reference: str, *, kind: str = "payment") -> list[PaymentAggregate]:
+    """Return the payments that this reference names, the newest first. Raises CommandFailed if there are none.
+
+    ``kind`` is what the operator looks for: a payment or a payout.
+    """
     named = await find_by_name(session, any_name(reference.strip()))
     aggregates: list[PaymentAggregate] = [*await load_aggregates(session, named)]
     if not aggregates:
         raise CommandFailed(
-            f"there is no payment {reference!r}: use an order ID, an order number, a transaction or a reference; "
-            "`saleor-gateway payments list` shows the newest"
+            f"there is no {kind} {reference!r}: use an order ID, an order number, a transaction or a reference; "
+            f"`saleor-gateway {kind}s list` shows the newest"
         )
     return aggregates
 
 
-async def find_payment(session: AsyncSession, reference: str) -> PaymentAggregate:
-    """Return the only payment that this reference names. Raises CommandFailed."""
-    aggregates = await find_payments(session, reference)
+async def find_payment(session: AsyncSession, reference: str, *, kind: str = "payment") -> PaymentAggregate:
+    """Return the only payment or payout that this reference names. Raises CommandFailed."""
+    aggregates = await find_payments(session, reference, kind=kind)
     if len(aggregates) > 1:
         orders = ", ".join(aggregate.payment.order_id for aggregate in aggregates)
         raise CommandFailed(f"several payments match {reference!r}: use one of their gateway orders ({orders})")

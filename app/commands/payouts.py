@@ -105,7 +105,7 @@ def show_payout(payout: AnyName, as_json: AsJson = False) -> None:
 
     async def read(services: Services) -> dict[str, Any]:
         async with services.database.transaction() as session:
-            aggregate = await find_payment(session, payout)
+            aggregate = await find_payment(session, payout, kind="payout")
             record = await payout_of(session, aggregate.payment.id or 0)
         if record is None:
             raise CommandFailed(f"{payout!r} is not a payout: use `saleor-gateway payments show` to see it")

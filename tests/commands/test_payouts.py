@@ -85,6 +85,9 @@ async def test_a_saved_card_is_paid_once_it_is_confirmed(
     shown = await shell("payouts", "show", row["order_id"])
     assert "Solomiia Pavlychko" in shown.out
     assert (await shell("payouts", "show", row["order_id"], "--json")).json == row
+    nothing = await shell("payouts", "show", "nothing")
+    nothing.failed("there is no payout 'nothing'")
+    nothing.failed("`saleor-gateway payouts list` shows the newest")
     assert TOKEN not in "".join(command_result.out + command_result.err for command_result in shell.everything)
 
 
