@@ -105,7 +105,7 @@ class Record(ResponseModel):
             return data
         members = dict(data)
         for name, other in _ALTERNATIVE_NAMES.items():
-            if members.get(name) is None and members.get(other) is not None:
+            if empty_to_none(members.get(name)) is None and members.get(other) is not None:
                 members[name] = members.pop(other)
         word = members.get("status")
         if isinstance(word, str) and (status := read_status(word)).value != word:

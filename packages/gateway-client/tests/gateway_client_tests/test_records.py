@@ -143,6 +143,14 @@ def test_old_names_of_fields() -> None:
     assert read_record(later).processed_at == datetime(2026, 11, 21, 10, 0, 6, tzinfo=UTC)
 
 
+@pytest.mark.parametrize("nothing", [None, "", " "])
+def test_a_field_with_two_names_may_be_empty_under_one_of_them(nothing: str | None) -> None:
+    both = {"processed_at": nothing, "processing_time": "2026-11-21T10:00:06.000"}
+    record = read_record({**PAYMENT, **both, "status_code": nothing, "response_code": "1002"})
+    assert record.processed_at == datetime(2026, 11, 21, 10, 0, 6, tzinfo=UTC)
+    assert record.status_code == "1002"
+
+
 def test_a_malformed_ornament_costs_no_payment() -> None:
     record = read_record(
         {
