@@ -1,11 +1,11 @@
 """The merchant's money at the gateway (gateway interface, Balance account)."""
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from gateway_client.models.base import ResponseModel
-from gateway_client.models.values import ReportedAmount
+from gateway_client.models.values import ReportedAmount, empty_to_none
 
 
 class Balances(ResponseModel):
@@ -14,7 +14,9 @@ class Balances(ResponseModel):
     _repr_fields: ClassVar[tuple[str, ...]] = ("available", "rolling_reserve")
 
     available: ReportedAmount
-    rolling_reserve: ReportedAmount | None = Field(default=None, alias="rollingReserve")
+    rolling_reserve: Annotated[ReportedAmount | None, BeforeValidator(empty_to_none)] = Field(
+        default=None, alias="rollingReserve"
+    )
 
 
 class BalanceAccount(ResponseModel):
@@ -23,6 +25,6 @@ class BalanceAccount(ResponseModel):
     _repr_fields: ClassVar[tuple[str, ...]] = ("id", "name", "currency")
 
     id: str = Field(min_length=1)
-    name: str
+    name: Annotated[str, BeforeValidator(lambda name: empty_to_none(name) or "")]
     currency: str
     balances: Balances

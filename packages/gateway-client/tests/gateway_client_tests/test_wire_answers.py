@@ -103,9 +103,23 @@ def test_each_field_of_an_operation_is_read_under_its_name() -> None:
     assert record.split_fee.amount == 1
 
 
-def test_a_record_with_an_operation_id_is_an_operation_whatever_its_method() -> None:
-    record = read_record(TOLD | {"method": "purchase", "operation_id": "op1"})
-    assert isinstance(record, OperationRecord)
+@pytest.mark.parametrize(
+    ("method", "kind"),
+    [
+        ("dispute", OperationRecord),
+        ("a new one", OperationRecord),
+        ("", OperationRecord),
+        ("refund", OperationRecord),
+        ("purchase", PaymentRecord),
+        ("AUTH", PaymentRecord),
+        ("credit", PaymentRecord),
+    ],
+)
+def test_a_record_with_an_operation_id_is_an_operation_unless_its_method_is_that_of_a_payment(
+    method: str, kind: type[PaymentRecord | OperationRecord]
+) -> None:
+    """The interface names the methods of both; a payment may have any further field."""
+    assert isinstance(read_record(TOLD | {"method": method, "operation_id": "op1"}), kind)
 
 
 LINE = {
@@ -135,6 +149,13 @@ def test_each_field_of_a_list_is_read_under_its_name() -> None:
     assert line.model_extra == register_line.model_extra == {}
     assert {name: getattr(line, name) for name in LINE_READ} == LINE_READ
     assert {name: getattr(register_line, name) for name in REGISTER_LINE_READ} == REGISTER_LINE_READ
+
+
+@pytest.mark.parametrize("missing", [None, "", " "])
+def test_account_without_a_name_or_a_reserve_hides_no_balance(missing: str | None) -> None:
+    balances = {"available": 1, "rollingReserve": missing}
+    balance = validate_model(BalanceAccount, BALANCE | {"name": missing, "balances": balances})
+    assert (balance.name, balance.balances.available, balance.balances.rolling_reserve) == ("", Decimal(1), None)
 
 
 def test_balances_and_subscriptions_are_read_under_their_names() -> None:
