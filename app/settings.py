@@ -60,7 +60,10 @@ FORMER_NAMES = {
     "keep_notifications": "keep_notifications_days",
     "worker_lease": "worker_lease_seconds",
 }
-"""Settings by the names of release 0.2, which are still read in the one after it."""
+"""Settings by the names of release 0.2, which are still read in the one after it.
+
+What is given so counts until it is removed: ``compose.yaml`` gives a setting by its new name, with a default.
+"""
 
 
 class Settings(BaseSettings):
@@ -112,11 +115,12 @@ class Settings(BaseSettings):
         the address of a Service (``_is_service_link``).
         """
         stripped = {name: _unquote(value) if isinstance(value, str) else value for name, value in values.items()}
+        former = {FORMER_NAMES[name]: value for name, value in stripped.items() if name in FORMER_NAMES and value != ""}
         return {
-            FORMER_NAMES.get(name, name): value
+            name: value
             for name, value in stripped.items()
             if value != "" and not (isinstance(value, str) and _is_service_link(PREFIX + name.upper(), value))
-        }
+        } | former
 
     @field_validator("*", mode="before")
     @classmethod
@@ -324,13 +328,9 @@ def former_variables() -> dict[str, str]:
 
 
 def _given_by_former_names() -> dict[str, Any]:
-    """Return what the environment has under former names only."""
+    """Return what the environment has under former names."""
     given = {name.upper(): value for name, value in os.environ.items() if value.strip()}
-    return {
-        name: given[_variable(name)]
-        for name, new in FORMER_NAMES.items()
-        if _variable(name) in given and _variable(new) not in given
-    }
+    return {name: given[_variable(name)] for name in FORMER_NAMES if _variable(name) in given}
 
 
 def _variable(name: str) -> str:

@@ -216,18 +216,22 @@ def test_a_time_that_no_calendar_holds_is_refused_in_words(
     assert_refused_in_words(monkeypatch, name, value, "must be ")
 
 
-def test_former_name_of_a_setting_is_read_unless_the_new_one_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_former_name_of_a_setting_counts_until_it_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("APP_DRAIN", " 7 ")
     monkeypatch.setenv("app_keep_personal_data", "200")
     monkeypatch.setenv("APP_OVERDUE", "")
     monkeypatch.setenv("APP_FIRST_POLL", "5")
     monkeypatch.setenv("APP_PENDING_FIRST_LOOK_UP_SECONDS", "6")
+    monkeypatch.setenv("APP_FIRST_SETTLE", " ")
+    monkeypatch.setenv("APP_UNKNOWN_FIRST_LOOK_UP_SECONDS", "4")
     settings = read_settings()
     assert (settings.shutdown_delay_seconds, settings.keep_personal_data_days) == (7, 200)
-    assert (settings.unknown_alert_seconds, settings.pending_first_look_up_seconds) == (86400, 6)
+    assert (settings.unknown_alert_seconds, settings.pending_first_look_up_seconds) == (86400, 5)
+    assert settings.unknown_first_look_up_seconds == 4
     assert former_variables() == {
         "APP_DRAIN": "APP_SHUTDOWN_DELAY_SECONDS",
         "APP_KEEP_PERSONAL_DATA": "APP_KEEP_PERSONAL_DATA_DAYS",
+        "APP_FIRST_POLL": "APP_PENDING_FIRST_LOOK_UP_SECONDS",
     }
 
 
