@@ -188,12 +188,13 @@ def _is_turn(aggregate: PaymentAggregate, entry: Entry) -> bool:
 
 def _is_taken_back(aggregate: PaymentAggregate, operation: Operation) -> bool:
     """Return whether staff have settled a charge as failed: the gateway does not show it, nor the chargeback for it."""
-    if operation.kind not in {Kind.CREATE, Kind.CAPTURE, Kind.RECURRING, Kind.DISPUTE}:
-        return False
-    is_later_charge = operation.kind is Kind.RECURRING
-    charged_as = operation.operation_id if is_later_charge else operation.charge_id or aggregate.create.operation_id
-    return any(
-        (dispute.kind, dispute.state, dispute.operation_id) == (Kind.DISPUTE, State.SUCCESS, charged_as)
+    charges = {
+        charge.operation_id
+        for charge in aggregate.operations
+        if charge.kind in {Kind.CREATE, Kind.CAPTURE, Kind.RECURRING}
+    }
+    return operation.operation_id in charges and any(
+        (dispute.kind, dispute.state, dispute.operation_id) == (Kind.DISPUTE, State.SUCCESS, operation.operation_id)
         and dispute.decision is not None
         for dispute in aggregate.operations
     )

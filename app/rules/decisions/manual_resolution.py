@@ -145,14 +145,14 @@ def _book_chargeback(
 ) -> None:
     """Book that the bank took back what is left of a charge, as a dispute that is lost. Raises RefusalError.
 
-    It has no id of its own. Should the gateway ever report a dispute, that is bound to it by the id of the charge.
+    It has the id of what was charged: taken back once more, it turns again, and each capture has one of its own. Should
+    the gateway ever report a dispute of the payment, that is bound to it.
     """
     withdraw_contradiction(aggregate, operation, _message_of(decision), context)
     amount = min(operation.amount, _left_of(aggregate, operation))
     if not amount:
         raise _refusal("Nothing is left of it: all was refunded or taken back before.")
-    is_later_charge = operation.kind is Kind.RECURRING
-    charged_as = operation if is_later_charge else aggregate.create
+    charged_as = operation.operation_id or GatewayOperationId(aggregate.payment.order_id)
     seen = Observation(
         kind=Kind.DISPUTE,
         state=State.SUCCESS,
@@ -160,13 +160,14 @@ def _book_chargeback(
         currency=operation.currency,
         pos_id=aggregate.payment.account.pos_id,
         order_id=aggregate.payment.order_id,
-        gateway_id=charged_as.operation_id or GatewayOperationId(aggregate.payment.order_id),
-        payment_id=operation.operation_id if is_later_charge else None,
+        gateway_id=charged_as,
+        payment_id=charged_as if operation.kind is Kind.RECURRING else None,
         message=_message_of(decision),
     )
-    known = len(aggregate.operations)
     apply(aggregate, seen.pos_id, [seen], context)
-    aggregate.operations[known].decision = _row_of(decision, seen.state, amount, context)
+    for dispute in aggregate.operations:
+        if dispute.kind is Kind.DISPUTE and dispute.operation_id == charged_as:
+            dispute.decision = _row_of(decision, seen.state, amount, context)
 
 
 def _message_of(decision: Decision) -> str:
@@ -219,7 +220,7 @@ def _left_of(aggregate: PaymentAggregate, operation: Operation) -> Decimal:
         return sum((charge.refundable for charge in now.recurring if charge.id == operation.operation_id), ZERO)
     if aggregate.payment.flow is Flow.PAYOUT:
         return operation.amount - returned_of_payout(aggregate.operations)
-    return now.refundable
+    return max(ZERO, now.charged - now.refunded - now.refunding - now.disputed)  # also while another charge is in doubt
 
 
 def _check_failure(aggregate: PaymentAggregate, operation: Operation, context: DecisionContext) -> None:

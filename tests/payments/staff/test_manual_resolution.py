@@ -212,6 +212,16 @@ class TestChargeThatTheBankTookBack:
         assert reversed_charge.amounts == amounts(charged=TOTAL)
         assert reversed_charge.transaction.actions == ["REFUND"]
 
+    async def test_is_taken_back_once_more_after_it_was_corrected(self, reversed_charge: Shop) -> None:
+        create = await reversed_charge.operation(Kind.CREATE)
+        await by_hand(reversed_charge, State.FAILURE)
+        await by_hand(reversed_charge, State.FAILURE, None, (await reversed_charge.operation(Kind.DISPUTE)).id)
+        await reversed_charge.work()
+        assert reversed_charge.amounts == amounts(charged=TOTAL)
+        await by_hand(reversed_charge, State.FAILURE, None, create.id)
+        await reversed_charge.work()
+        assert reversed_charge.amounts == amounts()
+
     async def test_takes_back_what_was_not_refunded(self, paid_shop: Shop) -> None:
         paid_shop.record_refund("30.00", "refund-1")
         await look_up_now(paid_shop.services, paid_shop.order_id)
@@ -248,6 +258,21 @@ class TestChargeThatTheBankTookBack:
         await reserved_shop.work()
         assert reserved_shop.amounts == amounts()
         assert reserved_shop.transaction.actions == []
+
+    async def test_by_two_captures_is_taken_back_of_each(self, reserved_shop: Shop) -> None:
+        reserved_shop.account = await reserved_shop.services.accounts.change(
+            reserved_shop.account.id, dialect="interface"
+        )
+        for number, amount in ((1, "100.00"), (2, "200.00")):
+            captured = operation("capture", reserved_shop.order_id, amount, operation_id=f"capture-{number}")
+            await reserved_shop.notify(captured)
+            await reserved_shop.work()
+            await reserved_shop.notify(captured | {"status": "failure"})
+            await reserved_shop.work()
+        for number in (0, 1):
+            await by_hand(reserved_shop, State.FAILURE, None, (await reserved_shop.operation(Kind.CAPTURE, number)).id)
+        disputes = [known for known in (await reserved_shop.aggregate()).operations if known.kind is Kind.DISPUTE]
+        assert [dispute.amount for dispute in disputes] == [Decimal("100.00"), Decimal("200.00")]
 
 
 async def test_a_failure_turns_out_to_have_moved_money(paid_shop: Shop) -> None:
