@@ -259,6 +259,15 @@ class TestChargeThatTheBankTookBack:
         assert reserved_shop.amounts == amounts()
         assert reserved_shop.transaction.actions == []
 
+    async def test_that_was_only_reserved_is_none(self, reserved_shop: Shop) -> None:
+        """Nothing was charged: staff release the authorization."""
+        await reserved_shop.notify(payment(reserved_shop.order_id, "failure", method="auth"))
+        await reserved_shop.work()
+        create = await reserved_shop.operation(Kind.CREATE)
+        assert create.contradicted
+        with pytest.raises(RefusalError, match="It has succeeded"):
+            await by_hand(reserved_shop, State.FAILURE, None, create.id)
+
     async def test_by_two_captures_is_taken_back_of_each(self, reserved_shop: Shop) -> None:
         reserved_shop.account = await reserved_shop.services.accounts.change(
             reserved_shop.account.id, dialect="interface"
