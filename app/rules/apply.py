@@ -61,8 +61,13 @@ from app.rules.problems import (
     clear_returned_money,
 )
 from app.rules.references import reference_of_note, reference_of_problem
-from app.rules.released_reservation import end_doubt_of_released, is_failure_of_released
-from app.rules.released_rest import correct_released_rest, report_released_rest, take_over_release
+from app.rules.releases import (
+    correct_released_rest,
+    end_doubt_of_released,
+    is_failure_of_released,
+    report_released_rest,
+    take_over_release,
+)
 from app.rules.saved_cards import update_cards
 from app.rules.schedule import end_look_ups, look_up_order_after, make_due, plan_look_up
 from app.rules.subscription import is_of_unknown_payment
@@ -376,17 +381,11 @@ def _wake_next_operation(aggregate: PaymentAggregate, now: datetime) -> None:
     clear_returned_money(aggregate.payment, current.held, now, later=current.kept - current.held)
     if current.in_flight:
         return
-    waiting = next(
-        (
-            operation
-            for operation in aggregate.operations
-            if operation.state is State.WAITING and not is_retried_until_confirmed(operation)
-        ),
-        None,
-    )
-    if waiting is not None:
+    waiting = (known for known in aggregate.operations if known.state is State.WAITING)
+    following = next((known for known in waiting if not is_retried_until_confirmed(known)), None)
+    if following is not None:
         # The gateway may have stated when it takes it (see ``call_errors.wait_again``).
-        make_due(waiting, max(now, Details.from_row(waiting.details).retry_after or now))
+        make_due(following, max(now, Details.from_row(following.details).retry_after or now))
 
 
 def _reschedule(payment: Payment, operation: Operation, context: DecisionContext) -> None:

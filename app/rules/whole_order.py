@@ -8,7 +8,7 @@ from app.rules.issues import Issue, IssueCode
 from app.rules.newer_try import end_newer_try
 from app.rules.observation import Observations
 from app.rules.problems import UNREADABLE, clear_problem
-from app.rules.released_rest import doubt_refused_release, release_unkept_rest
+from app.rules.releases import doubt_refused_release, release_unkept_rest
 
 
 def apply_whole_order(aggregate: PaymentAggregate, shown: Observations, context: DecisionContext) -> None:

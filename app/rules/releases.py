@@ -1,22 +1,51 @@
-"""What Saleor is told of the rest of a reservation of which a part was captured: nothing, unless the dialect says so.
+"""What is released of a reservation: all of it, or the rest after a part was captured.
 
-What a gateway is assumed to do is corrected as soon as it does otherwise (laws of money, 10).
+Saleor is told nothing of a rest, unless the dialect says that capturing a part releases it. What a gateway is assumed
+to do is corrected as soon as it does otherwise (laws of money, 10).
+
+What the record of a reservation says once all of it was released is not shown by the interface: it may say failure.
+Nothing was charged then, so no money has moved, and none is in doubt. Pure.
 """
 
+from collections.abc import Sequence
+from datetime import datetime
+
 from app.core.payment import Operation, PaymentAggregate
-from app.core.vocabulary import EventState, Kind, State
+from app.core.vocabulary import EventState, Flow, Kind, State
 from app.i18n.messages import Money
-from app.rules.balance import ZERO, balance
+from app.rules.balance import ZERO, balance, status_of
 from app.rules.decision_context import DecisionContext, raise_problem, report_operation
 from app.rules.event_queue import supersede
 from app.rules.issues import Issue, IssueCode
+from app.rules.mapper import Observation
 from app.rules.observation import Observations, is_ours
-from app.rules.problems import cause_of_mismatch, cause_of_operation_mismatch
+from app.rules.problems import cause_of_mismatch, cause_of_operation_mismatch, end_problem, find_mismatch
 from app.rules.references import is_release, reference_of_release
 from gateway_client.statuses import WRONG_STATE
 from saleor_app_sdk.responses import EventType
 
 _NOT_RELEASED, _NOT_KEPT = Issue(IssueCode.REST_NOT_RELEASED), Issue(IssueCode.REST_NOT_KEPT)
+
+
+def is_failure_of_released(aggregate: PaymentAggregate, seen: Observation, records: Sequence[Observation]) -> bool:
+    """Return True for a failure of a reservation that was released, by our records or by the others of the gateway."""
+    create = aggregate.create
+    if (seen.kind, seen.state, seen.gateway_id) != (Kind.CREATE, State.FAILURE, create.operation_id):
+        return False
+    return _is_released(aggregate, records)
+
+
+def end_doubt_of_released(aggregate: PaymentAggregate, now: datetime) -> None:
+    """End the doubt about a reservation that was reported as failed before its release was."""
+    payment, create = aggregate.payment, aggregate.create
+    failed = find_mismatch(payment, IssueCode.FAILED_AFTER_SUCCESS, create) if create.contradicted else None
+    if failed is None or not _is_released(aggregate):
+        return
+    create.contradicted = False
+    end_problem(payment, failed, now)
+    payment.status = status_of(payment.flow, aggregate.operations)
+    if payment.has_rivals:
+        payment.attempts_due_at = now
 
 
 def correct_released_rest(aggregate: PaymentAggregate, context: DecisionContext) -> None:
@@ -112,6 +141,17 @@ def take_over_release(aggregate: PaymentAggregate, operation: Operation) -> None
         if is_release(event.psp_reference) and event.psp_reference not in taken and operation.amount <= event.amount:
             operation.psp_reference = event.psp_reference
             return
+
+
+def _is_released(aggregate: PaymentAggregate, records: Sequence[Observation] = ()) -> bool:
+    create = aggregate.create
+    if aggregate.payment.flow is not Flow.AUTHORIZATION or create.state is not State.SUCCESS:
+        return False
+    succeeded = (known for known in aggregate.operations if known.state is State.SUCCESS and not known.contradicted)
+    ours = [(known.kind, known.amount) for known in succeeded]
+    theirs = [(seen.kind, seen.amount) for seen in records if seen.state is State.SUCCESS]
+    is_charged = any(kind is Kind.CAPTURE for kind, _ in (*ours, *theirs))
+    return not is_charged and (Kind.VOID, create.amount) in (*ours, *theirs)
 
 
 def _refused_for_its_state(aggregate: PaymentAggregate, shown: Observations) -> Operation | None:

@@ -1,4 +1,8 @@
-"""More of an authorization is charged after its rest was reported as released: that is taken back (law 10)."""
+"""Releases that turn out otherwise.
+
+More of an authorization is charged after its rest was reported as released: that is taken back (law 10). And a failure
+of a reservation is believed without a question only if all of it was released, and none was charged.
+"""
 
 from decimal import Decimal
 
@@ -7,10 +11,10 @@ import pytest
 from app.core.payment import PaymentAggregate, SaleorEvent
 from app.core.vocabulary import EventState, Flow, Kind, State
 from app.rules.references import reference_of_release
-from app.rules.released_rest import correct_released_rest
-from tests.payments.aggregates import NOON, an_aggregate, an_operation, decision_context
+from app.rules.releases import correct_released_rest, is_failure_of_released
+from tests.payments.aggregates import NOON, an_aggregate, an_operation, decision_context, observation
 
-FORTY = Decimal("40.00")
+FORTY, HUNDRED = Decimal("40.00"), Decimal("100.00")
 
 
 def charged_twice(release: EventState, attempts: int) -> PaymentAggregate:
@@ -49,3 +53,24 @@ def test_a_release_that_saleor_may_have_is_taken_back(release: EventState, attem
     aggregate = charged_twice(release, attempts)
     assert taken_back(aggregate) == [(reference_of_release("first"), Decimal("60.00"))]
     assert aggregate.events[0].state is release
+
+
+@pytest.mark.law(7)
+@pytest.mark.parametrize(
+    ("used", "believed"),
+    [
+        ([(Kind.VOID, HUNDRED)], True),
+        ([], False),
+        ([(Kind.VOID, FORTY)], False),
+        ([(Kind.CAPTURE, FORTY), (Kind.VOID, HUNDRED)], False),
+    ],
+    ids=["released whole", "neither", "released in part", "charged in part"],
+)
+def test_failure_of_a_reservation_is_believed_once_it_was_released(
+    used: list[tuple[Kind, Decimal]], *, believed: bool
+) -> None:
+    done = [an_operation(kind, State.SUCCESS, amount) for kind, amount in used]
+    aggregate = an_aggregate(Flow.AUTHORIZATION, State.SUCCESS, *done)
+    failed = observation(Kind.CREATE, State.FAILURE)
+    aggregate.create.operation_id = failed.gateway_id
+    assert is_failure_of_released(aggregate, failed, []) is believed
