@@ -2,7 +2,6 @@
 
 import hashlib
 import re
-from unicodedata import category
 
 _IMPOSSIBLE = re.compile("[\x00\ud800-\udfff]")
 _REPLACEMENT = "\ufffd"
@@ -23,8 +22,3 @@ def fit_text(text: str, most: int | None = None) -> str:
     if room < _DIGEST:
         return f"{text[: most - 1]}…"
     return f"{text[:room]}…{hashlib.sha256(text.encode()).hexdigest()[:_DIGEST]}"
-
-
-def one_line(text: str) -> str:
-    """Return ``text`` without line feeds, tabs and control characters, as receipts and forms have room for it."""
-    return " ".join("".join(" " if category(mark) == "Cc" else mark for mark in text).split())

@@ -9,10 +9,10 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 
-from app.core.text import one_line
 from gateway_client.errors import InvalidRequestError
 from gateway_client.models import Attribute
 from gateway_client.models.details import MOST_ATTRIBUTES
+from integration_base.typed_text import one_line
 from saleor_app_sdk.events import SessionEvent
 from saleor_app_sdk.source import Order
 

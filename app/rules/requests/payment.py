@@ -10,7 +10,6 @@ from decimal import Decimal
 from typing import Any, TypeVar
 
 from app.core.ids import OrderId
-from app.core.text import one_line
 from app.core.vocabulary import Flow
 from app.i18n.messages import LazyMessage
 from app.rules.addresses import Addresses
@@ -37,7 +36,7 @@ from gateway_client.models import Attribute, Method, Sector
 from gateway_client.models.details import RecurringPlan
 from gateway_client.models.payments import HostedPayment, Payment
 from integration_base.amounts import CENT
-from integration_base.typed_text import typed_email
+from integration_base.typed_text import one_line, typed_email
 from saleor_app_sdk.events import SessionEvent, TransactionInitializeSession, TransactionProcessSession
 from saleor_app_sdk.source import Order, Source
 
@@ -236,9 +235,9 @@ def terms_of(
 def _shopper_of(customer: Customer, source: Source) -> Shopper:
     return Shopper(
         customer_id=source.user_id,
-        first_name=one_line(customer.first_name or source.first_name),
-        last_name=one_line(customer.last_name or source.last_name),
-        patronymic=one_line(customer.patronymic or "") or None,
+        first_name=customer.first_name or one_line(source.first_name),
+        last_name=customer.last_name or one_line(source.last_name),
+        patronymic=customer.patronymic,
         email=customer.email or typed_email(source.email),
         phone=customer.phone or source.phone,
         country=customer.country or parse_country(source.country_code),

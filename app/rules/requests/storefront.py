@@ -42,7 +42,7 @@ from app.rules.origins import origin_of
 from app.rules.refusal import RefusalCode, RefusalError, combine
 from gateway_client.models.base import Lenient
 from gateway_client.models.values import ReceiptDelivery, absolute_url
-from integration_base.typed_text import typed_email, typed_number
+from integration_base.typed_text import one_line, typed_email, typed_number
 
 _Place: TypeAlias = tuple["_Place | None", str]  # where a value stands: in what, and how it is reached from there
 _MAX_REPORTED = 10  # errors in one response
@@ -104,7 +104,11 @@ def parse_phone(value: Any) -> Any:
     return None if isinstance(number, str) and not any(map(str.isdecimal, number)) else number
 
 
-_Name = Annotated[str, StringConstraints(strip_whitespace=True, max_length=256)]  # as long as those of Saleor
+_Name = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=256),  # as long as those of Saleor
+    BeforeValidator(lambda value: one_line(value) if isinstance(value, str) else value),
+]
 _Country = Annotated[str | None, BeforeValidator(parse_country)]
 _Ip = Annotated[str | None, BeforeValidator(parse_ip)]
 _Referrer = Annotated[

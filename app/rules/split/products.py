@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from uuid import UUID, uuid5
 
-from app.core.text import one_line
 from app.i18n.currencies import smallest_unit
 from app.i18n.messages import Money, gettext_noop
 from app.i18n.translation import translation_for
@@ -27,6 +26,7 @@ from app.store.tables import MerchantAccount, ProductsForm
 from gateway_client.models import FiscalProduct, Product, Taxes
 from gateway_client.models.products import AnyProduct
 from integration_base.amounts import CENT, has_whole_cents
+from integration_base.typed_text import one_line
 from saleor_app_sdk.events import GrantedRefund
 from saleor_app_sdk.source import Line as SourceLine
 from saleor_app_sdk.source import Source, TaxedMoney

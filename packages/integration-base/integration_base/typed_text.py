@@ -21,6 +21,16 @@ def visible_text(text: str) -> str:
     return "".join(mark for mark in spaced if category(mark) not in _UNSEEN and mark not in _VARIATIONS).strip()
 
 
+def one_line(text: str) -> str:
+    """Return ``text`` without line feeds, tabs and control characters, as receipts and forms have room for it.
+
+    It is empty where nothing of it is seen.
+    """
+    if not visible_text(text):
+        return ""
+    return " ".join("".join(" " if category(mark) == "Cc" else mark for mark in text).split())
+
+
 def typed_number(text: str) -> str:
     """Return a number that was typed or pasted, in the signs of a Latin keyboard.
 

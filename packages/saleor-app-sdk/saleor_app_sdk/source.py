@@ -11,9 +11,16 @@ from typing import Annotated
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
 from pydantic.alias_generators import to_camel
 
+from integration_base.typed_text import visible_text
+
 
 def _none_to_text(value: object) -> object:
     return "" if value is None else value
+
+
+def _seen(text: str) -> str:
+    """Return a text without white space around it; empty if nothing of it is seen."""
+    return text.strip() if visible_text(text) else ""
 
 
 def none_to_tuple(value: object) -> object:
@@ -284,12 +291,12 @@ class Source(WithMetadata):
     def _names(self) -> tuple[str, str]:
         """The names of one person: those of the address that has both, else of the one that has any."""
         addresses = (address for address in (self.billing_address, self.shipping_address) if address)
-        names = [(address.first_name.strip(), address.last_name.strip()) for address in addresses]
+        names = [(_seen(address.first_name), _seen(address.last_name)) for address in addresses]
         return next(filter(all, names), next(filter(any, names), ("", "")))
 
     def _first_nonempty(self, part: Callable[[Address], str]) -> str:
         addresses = (self.billing_address, self.shipping_address)
-        return next((value for address in addresses if address and (value := part(address).strip())), "")
+        return next((value for address in addresses if address and (value := _seen(part(address)))), "")
 
 
 class Checkout(Source):

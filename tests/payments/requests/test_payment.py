@@ -162,8 +162,9 @@ def test_a_country_of_saleors_that_is_no_code_is_left_out(country: Any) -> None:
     assert request.customer_country is None
 
 
-def test_a_blank_part_of_an_address_is_absent() -> None:
-    billing, shipping = CUSTOMER | {"firstName": " ", "phone": " "}, CUSTOMER | {"firstName": "Леся"}
+@pytest.mark.parametrize("blank", [" ", "\u200b", "\x1b\ufeff"], ids=repr)
+def test_a_blank_part_of_an_address_is_absent(blank: str) -> None:
+    billing, shipping = CUSTOMER | {"firstName": blank, "phone": blank}, CUSTOMER | {"firstName": "Леся"}
     request = planned(sourceObject=source_object(billingAddress=billing, shippingAddress=shipping)).request
     assert (request.customer_fname, request.customer_phone) == ("Леся", CUSTOMER["phone"])
     with pytest.raises(RefusalError) as refused:

@@ -156,6 +156,12 @@ def test_blank_is_absent(path: tuple[str, ...], blank: str | None) -> None:
     assert not is_direct_payment(data)
 
 
+@pytest.mark.parametrize("unseen", ["\x1b", "\x7f\u200b"], ids=repr)
+@pytest.mark.parametrize("name", ["firstName", "lastName", "patronymic"])
+def test_a_name_of_which_nothing_is_seen_is_none(name: str, unseen: str) -> None:
+    assert parse_data({"customer": {name: unseen}}) == StorefrontData()
+
+
 @pytest.mark.parametrize(
     "data",
     ["", " ", [], {"customer": []}, {"customer": {}}, {"subscription": []}, {"subscription": {}}, {"qr": []}],

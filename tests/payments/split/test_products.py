@@ -184,8 +184,9 @@ def test_a_product_has_its_name_in_one_line(name: str, shown: str | None) -> Non
     assert [product.name for product in told] == [shown or name] * 2
 
 
-def test_a_name_of_which_nothing_is_seen_does_not_refuse_a_payment() -> None:
-    (told,) = plain(checkout(line(1, "30.00", name="\n\t")), Decimal("30.00")) or []
+@pytest.mark.parametrize("name", ["\n\t", "\u200b", "\x1b\u2060"], ids=repr)
+def test_a_name_of_which_nothing_is_seen_does_not_refuse_a_payment(name: str) -> None:
+    (told,) = plain(checkout(line(1, "30.00", name=name)), Decimal("30.00")) or []
     assert told.name == told.id == "SKU-1"
 
 
