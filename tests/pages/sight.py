@@ -85,6 +85,15 @@ async def spacing_faults(page: Page | Frame) -> list[str]:
     return found
 
 
+def choosing(**choices: str) -> str:
+    """Return a script for all pages: somebody has chosen that in the Dashboard, whose own pages alone look there.
+
+    The empty page that a window begins with has no storage, and may complain of that when the next one is watched.
+    """
+    chosen = "; ".join(f"localStorage.{name} = '{value}'" for name, value in choices.items())
+    return f"if (location.protocol !== 'about:') {{ {chosen} }}"
+
+
 @contextmanager
 def browser_errors(page: Page) -> Iterator[list[str]]:
     """Give what the browser complains of on a page, from here on; at the end the list is complete."""

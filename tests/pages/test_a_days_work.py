@@ -14,6 +14,7 @@ import pytest
 from playwright.async_api import Browser, FrameLocator, Locator, Page, expect
 
 from tests.journeys.stories import order_of
+from tests.pages.sight import choosing
 from tests.pages.stack import AppUnderTest
 from tests.payments.split.people import POTTER
 from tests.payments.staff.test_sheet import cells
@@ -180,7 +181,7 @@ async def test_a_month_is_exported(staff: Staff, tmp_path: Path) -> None:
 
 async def test_a_month_is_exported_for_a_spreadsheet_in_ukrainian(staff: Staff, tmp_path: Path) -> None:
     """Numbers and days are such, whatever a spreadsheet's settings are, and nothing in it is computed."""
-    await staff.page.add_init_script("localStorage.locale = 'uk'")
+    await staff.page.add_init_script(choosing(locale="uk"))
     await staff.begin()
     with staff.task():
         await staff.click(staff.app.get_by_role("link", name="Гроші", exact=True).first)

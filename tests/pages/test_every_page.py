@@ -18,7 +18,7 @@ from tests.pages.hearing import heard_faults
 from tests.pages.places import addresses_of, page_routes
 from tests.pages.screenshots.of_every_page import SHEETS, sheet_of
 from tests.pages.screenshots.of_the_dashboard import enable_payouts
-from tests.pages.sight import browser_errors, faults, spacing_faults
+from tests.pages.sight import browser_errors, choosing, faults, spacing_faults
 from tests.pages.stack import NEW, AppUnderTest
 from tests.payments.cards.seals import NUMBER
 
@@ -50,8 +50,7 @@ async def a_page(browser: Browser, look: Look) -> AsyncIterator[Page]:
         color_scheme="dark" if look.theme == "dark" else "light",
         locale={"en": "en-GB", "uk": "uk-UA"}[look.language],
     )
-    # What somebody has chosen in the Dashboard; its own pages alone look there.
-    await context.add_init_script(f"localStorage.theme = '{look.theme}'; localStorage.locale = '{look.language}'")
+    await context.add_init_script(choosing(theme=look.theme, locale=look.language))
     yield await context.new_page()
     await context.close()
 

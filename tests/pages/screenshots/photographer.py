@@ -5,6 +5,8 @@ from pathlib import Path
 
 from playwright.async_api import Browser, Locator, Page, ViewportSize, expect
 
+from tests.pages.sight import choosing
+
 HERE = Path(__file__).parent.parent.parent.parent / "docs" / "images"
 PHONE: ViewportSize = {"width": 440, "height": 780}
 DESK: ViewportSize = {"width": 800, "height": 640}
@@ -39,8 +41,7 @@ class Photographer:
             locale={"en": "en-GB", "uk": "uk-UA"}[language],
             timezone_id="Europe/Kyiv",
         )
-        theme = "dark" if dark else "light"
-        await context.add_init_script(f"localStorage.theme = '{theme}'; localStorage.locale = '{language}'")
+        await context.add_init_script(choosing(theme="dark" if dark else "light", locale=language))
         page = await context.new_page()
         await page.goto(address, wait_until="load")
         return page
