@@ -106,6 +106,12 @@ class Balance:
             actions.append(AvailableAction.CANCEL)
         return tuple(actions)
 
+    def refundable_of(self, charge_id: GatewayOperationId | None) -> Decimal:
+        """Return what can be refunded of one charge; None: of the payment itself, without its later charges."""
+        if charge_id is None:
+            return self.refundable
+        return next((charge.refundable for charge in self.recurring if charge.id == charge_id), ZERO)
+
     def sum(self, amount: Decimal) -> Money:
         """Return ``amount`` with the payment's currency."""
         return Money(amount, self.currency)

@@ -55,8 +55,7 @@ def largest_step(kind: Kind, now: Balance) -> Step:
 
 def charge_refund_step(charge_id: GatewayOperationId, amount: Decimal | None, now: Balance) -> Step:
     """Return the refund of a later charge; ``amount`` None: all that is left of it. Raises RefusalError. Pure."""
-    left = next((charge.refundable for charge in now.recurring if charge.id == charge_id), ZERO)
-    wanted = amount if amount is not None else left
+    wanted = amount if amount is not None else now.refundable_of(charge_id)
     return step_for(AvailableAction.REFUND, wanted, now, required_kind=Kind.REFUND, charge_id=charge_id)
 
 

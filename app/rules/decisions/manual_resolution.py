@@ -217,7 +217,7 @@ def _has_failed_since(aggregate: PaymentAggregate, operation: Operation) -> bool
 def _left_of(aggregate: PaymentAggregate, operation: Operation) -> Decimal:
     now = balance(aggregate.payment.flow, aggregate.operations)
     if operation.kind is Kind.RECURRING:
-        return sum((charge.refundable for charge in now.recurring if charge.id == operation.operation_id), ZERO)
+        return now.refundable_of(operation.operation_id)
     if aggregate.payment.flow is Flow.PAYOUT:
         return operation.amount - returned_of_payout(aggregate.operations)
     return max(ZERO, now.charged - now.refunded - now.refunding - now.disputed)  # also while another charge is in doubt
@@ -251,8 +251,9 @@ def _check_success(aggregate: PaymentAggregate, operation: Operation, amount: De
         return
     # It was considered failed, so another operation may have used the same money since.
     now = balance(aggregate.payment.flow, aggregate.operations)
-    if operation.kind is Kind.REFUND and amount > now.refundable:
-        raise _refusal(f"Only {format_amount(now.refundable)} of this payment is left to refund.")
+    if operation.kind is Kind.REFUND and amount > (left := now.refundable_of(operation.charge_id)):
+        of_what = "payment" if operation.charge_id is None else "charge"
+        raise _refusal(f"Only {format_amount(left)} of this {of_what} is left to refund.")
     if operation.kind in {Kind.CAPTURE, Kind.VOID} and amount > now.capturable:
         raise _refusal("The authorization has been charged or released by another operation.")
 

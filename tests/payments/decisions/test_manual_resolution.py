@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import pytest
 
+from app.core.ids import GatewayOperationId
 from app.core.vocabulary import Flow, Kind, State
 from app.rules.decisions.manual_resolution import Decision, OperationSettled
 from app.rules.refusal import RefusalError
@@ -66,3 +67,24 @@ def test_a_charge_that_had_failed_can_be_settled_as_made_while_its_money_is_stil
     aggregate.operations.append(again)
     with pytest.raises(RefusalError, match="by another operation"):
         OperationSettled(again.id, made, decision_context()).decide(aggregate)
+
+
+@pytest.mark.law(3)
+@pytest.mark.parametrize(("of_first", "of_second", "left"), [("100.00", "10.00", "30.00"), ("10.00", "30.00", "10.00")])
+def test_refund_of_a_later_charge_that_had_failed_is_settled_over_what_is_left_of_that_charge(
+    of_first: str, of_second: str, left: str
+) -> None:
+    """The first payment of the subscription may be given back, or not: that is other money."""
+    second = GatewayOperationId("second")
+    charge = an_operation(Kind.RECURRING, State.SUCCESS, Decimal("40.00"), operation_id=second)
+    failed = an_operation(Kind.REFUND, State.FAILURE, Decimal("40.00"), charge_id=second, psp_reference="refund-1")
+    others = [
+        an_operation(Kind.REFUND, State.SUCCESS, Decimal(amount), charge_id=of)
+        for of, amount in ((None, of_first), (second, of_second))
+    ]
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, charge, *others, failed)
+    made = Decision(State.SUCCESS, by="anna@shop.test", reason="seen in the portal")
+    with pytest.raises(RefusalError, match=f"{left} of this charge"):
+        OperationSettled(failed.id, made, decision_context()).decide(aggregate)
+    OperationSettled(failed.id, replace(made, amount=Decimal(left)), decision_context()).decide(aggregate)
+    assert (failed.state, failed.amount) == (State.SUCCESS, Decimal(left))
