@@ -34,12 +34,14 @@ class RecurringCharge:
     """A later charge of the subscription that the payment has begun; ``id`` is the gateway's.
 
     ``refundable`` is the amount of this charge, and of no other, that can be refunded (gateway facts, 6); ``held`` what
-    the store still has of it.
+    the store still has of it; ``refunding`` and ``disputed`` are those of this charge (see ``Balance``).
     """
 
     id: GatewayOperationId
     charged: Decimal
     refunded: Decimal
+    refunding: Decimal
+    disputed: Decimal
     refundable: Decimal
     held: Decimal
 
@@ -181,8 +183,15 @@ def _recurring_charges(operations: Sequence[Operation]) -> Iterator[RecurringCha
             its_own = of_charges.get(charge_id, [])
             refunded = _sum(its_own, Kind.REFUND, State.SUCCESS, of=charge_id)
             left = ZERO if operation.contradicted else _remainder_of(operation.amount, charge_id, its_own)
-            held = operation.amount - refunded - _sum(its_own, Kind.DISPUTE, State.SUCCESS, of=charge_id)
-            yield RecurringCharge(charge_id, operation.amount, refunded, left, held)
+            yield RecurringCharge(
+                id=charge_id,
+                charged=operation.amount,
+                refunded=refunded,
+                refunding=_sum_pending(its_own, Kind.REFUND, of=charge_id),
+                disputed=_sum_of(its_own, Kind.DISPUTE, _counts, of=charge_id),
+                refundable=left,
+                held=operation.amount - refunded - _sum(its_own, Kind.DISPUTE, State.SUCCESS, of=charge_id),
+            )
 
 
 def _remainder_of(charged: Decimal, charge_id: GatewayOperationId | None, operations: Sequence[Operation]) -> Decimal:
@@ -226,8 +235,8 @@ def _sum(operations: Sequence[Operation], kind: Kind, state: State, *, of: str |
     return _sum_of(operations, kind, lambda operation: operation.state is state, of=of)
 
 
-def _sum_pending(operations: Sequence[Operation], kind: Kind) -> Decimal:
-    return _sum_of(operations, kind, lambda operation: not operation.state.final)
+def _sum_pending(operations: Sequence[Operation], kind: Kind, *, of: str | None = None) -> Decimal:
+    return _sum_of(operations, kind, lambda operation: not operation.state.final, of=of)
 
 
 def _sum_of(

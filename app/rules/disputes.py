@@ -121,17 +121,22 @@ def flag_disputes_paid_back_twice(aggregate: PaymentAggregate, context: Decision
 
 
 def _flag_paid_back_twice(aggregate: PaymentAggregate, operation: Operation, context: DecisionContext) -> None:
-    """Show staff that the payer got the same money twice: by a refund, and from the bank; with the sums of now."""
+    """Show staff that the payer got the same money twice: by a refund, and from the bank; with the sums of now.
+
+    Each charge of a subscription is money of its own, which was given back or not.
+    """
     now = balance(aggregate.payment.flow, aggregate.operations)
+    later = (charge for charge in now.recurring if charge.id == operation.charge_id)
+    disputed = now if operation.charge_id is None else next(later, None)
     is_payout = aggregate.payment.flow is Flow.PAYOUT  # nothing was charged; `is_overdrawn` compares what came back
-    if is_payout or operation.charge_id is not None or waits_for_charge(aggregate, operation, context):
+    if is_payout or disputed is None or waits_for_charge(aggregate, operation, context):
         return
-    refunded = now.refunded + now.refunding
-    sums = {"refunded": now.sum(refunded), "disputed": now.sum(now.disputed)}
+    refunded = disputed.refunded + disputed.refunding
+    sums = {"refunded": now.sum(refunded), "disputed": now.sum(disputed.disputed)}
     issue = Issue(IssueCode.PAID_BACK_TWICE, **sums)
     known = find_mismatch(aggregate.payment, issue.code, operation)
     if known is not None and not is_stored(issue, known.message):
         end_problem(aggregate.payment, known, context.now)  # it may have been looked at: another sum is news
-    if refunded + now.disputed > now.charged:
+    if refunded + disputed.disputed > disputed.charged:
         cause = cause_of_operation_mismatch(issue, operation)
         raise_problem(aggregate, issue, context.now, cause=cause)

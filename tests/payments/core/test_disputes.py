@@ -33,6 +33,31 @@ def test_refunds_under_way_count_as_paid_back_beside_a_lost_dispute() -> None:
     }
 
 
+@pytest.mark.law(10)
+@pytest.mark.parametrize("state", [State.SUCCESS, State.PENDING])
+@pytest.mark.parametrize(("of_refund", "is_twice"), [("second", True), ("third", False), (None, False)])
+def test_later_charge_refunded_and_taken_back_by_the_bank_is_paid_back_twice(
+    of_refund: str | None, state: State, *, is_twice: bool
+) -> None:
+    """Refunded in the merchant portal, before or after the bank took it: each charge is money of its own."""
+    charges = [
+        an_operation(Kind.RECURRING, State.SUCCESS, operation_id=GatewayOperationId(name))
+        for name in ("second", "third")
+    ]
+    dispute = observation(Kind.DISPUTE, State.SUCCESS, Decimal("60.00"), "dispute", payment_id="second")
+    refund = observation(Kind.REFUND, state, Decimal("50.00"), "refund", payment_id=of_refund)
+    for records in ([dispute, refund], [refund, dispute]):
+        aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, *(replace(charge) for charge in charges))
+        aggregate.payment.recurring_id = "subscription"
+        aggregate.create.operation_id = GatewayOperationId("the-payment")
+        for record in records:
+            apply(aggregate, POS, [record], decision_context())
+        issues = [issue_from_json(problem.message) for problem in open_problems(aggregate.payment)]
+        twice = [issue.facts for issue in issues if issue is not None and issue.code is IssueCode.PAID_BACK_TWICE]
+        sums = {"refunded": Money(Decimal("50.00"), "UAH"), "disputed": Money(Decimal("60.00"), "UAH")}
+        assert twice == ([sums] if is_twice else [])
+
+
 def _open_issues(payment: Payment) -> list[IssueCode]:
     read = [issue_from_json(problem.message) for problem in open_problems(payment)]
     return [issue.code for issue in read if issue is not None]
