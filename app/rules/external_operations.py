@@ -28,7 +28,7 @@ from app.rules.problems import (
 from app.rules.references import reference_of_subscription_end
 from app.rules.schedule import look_up_order_after
 from app.rules.stated_times import can_have_happened
-from app.rules.subscription import charge_id_of, has_running_subscription
+from app.rules.subscription import charge_id_of, find_later_charge, has_running_subscription
 from integration_base.amounts import is_amount
 
 _SURELY_AFTER = timedelta(days=1)
@@ -54,7 +54,8 @@ def new_external_operation(aggregate: PaymentAggregate, seen: Observation, conte
         updated_at=context.now,
     )
     left = amount_left_for(aggregate, operation)
-    if left and operation.kind is Kind.REFUND and left < operation.amount <= left + largest_payer_fee(payment):
+    is_refund = operation.kind is Kind.REFUND and operation.charge_id is None
+    if left and is_refund and left < operation.amount <= left + largest_payer_fee(payment):
         operation.amount = left  # the payer gets the fee back too, which the store has never received
     return operation
 
@@ -64,18 +65,21 @@ def amount_left_for(aggregate: PaymentAggregate, operation: Operation) -> Decima
 
     What we requested is compared with that, and what has succeeded is booked. So is what the gateway itself had
     reported as failed before (laws of money, 7). A dispute is the bank's, which may take what was refunded; never more
-    than was charged, whatever it has said before.
+    than was charged, whatever it has said before. What is given back of a later charge is compared with that charge.
     """
     payment = aggregate.payment
     total = _most_charged(aggregate)
-    if operation.kind is Kind.DISPUTE and operation.charge_id is None:
-        if payment.flow is Flow.AUTHORIZATION:  # a dispute comes weeks after the charge; looking up the order shows it
-            total = _sum_of_other_successes(aggregate, operation, (Kind.CAPTURE,))
+    if operation.charge_id is not None:
+        charge = find_later_charge(aggregate, operation.charge_id)
+        if charge is None or operation.kind not in {Kind.REFUND, Kind.DISPUTE}:
+            return None
+        total = charge.amount
+    elif operation.kind is Kind.DISPUTE and payment.flow is Flow.AUTHORIZATION:
+        # A dispute comes weeks after the charge; looking up the order shows it.
+        total = _sum_of_other_successes(aggregate, operation, (Kind.CAPTURE,))
+    if operation.kind is Kind.DISPUTE:
         return total - _sum_of_other_successes(aggregate, operation, (Kind.DISPUTE,))
-    is_turn = operation.state is State.FAILURE and not operation.contradicted and operation.decision is None
-    if operation.kind not in _COMPARED or operation.charge_id is not None:
-        return None
-    if is_ours(operation) or operation.state is State.SUCCESS or is_turn:
+    if not _is_compared(operation):
         return None
     if payment.flow is Flow.PAYOUT:
         if operation.kind not in GIVES_A_PAYOUT_BACK:
@@ -88,6 +92,12 @@ def amount_left_for(aggregate: PaymentAggregate, operation: Operation) -> Decima
     else:
         return ZERO
     return total - _sum_of_other_successes(aggregate, operation, used)
+
+
+def _is_compared(operation: Operation) -> bool:
+    is_turn = operation.state is State.FAILURE and not operation.contradicted and operation.decision is None
+    is_booked = operation.state is State.SUCCESS or is_turn
+    return operation.kind in _COMPARED and not is_ours(operation) and not is_booked
 
 
 def payer_fee_on(aggregate: PaymentAggregate, operation: Operation) -> Decimal:
@@ -310,6 +320,7 @@ def _overdrawing(operation: Operation) -> tuple[Issue, Cause]:
 
 
 def _sum_of_other_successes(aggregate: PaymentAggregate, operation: Operation, kinds: Collection[Kind]) -> Decimal:
+    """Return the sum of the other operations of these kinds on the same charge, as far as they have succeeded."""
     others = (known for known in aggregate.operations if known is not operation and known.kind in kinds)
-    amounts = (known.amount for known in others if known.state is State.SUCCESS and known.charge_id is None)
-    return sum(amounts, ZERO)
+    of_charge = (known for known in others if known.charge_id == operation.charge_id)
+    return sum((known.amount for known in of_charge if known.state is State.SUCCESS), ZERO)

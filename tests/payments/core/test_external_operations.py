@@ -150,6 +150,50 @@ def test_dispute_is_compared_with_what_the_payment_took_unless_it_is_about_a_lat
     assert amount_left_for(aggregate, theirs) == (None if left is None else Decimal(left))
 
 
+@pytest.mark.law(8, 10)
+@pytest.mark.parametrize(
+    ("kind", "state", "left"),
+    [
+        (Kind.DISPUTE, State.PENDING, "199.00"),
+        (Kind.DISPUTE, State.SUCCESS, "199.00"),
+        (Kind.REFUND, State.PENDING, "170.00"),
+        (Kind.REFUND, State.SUCCESS, None),
+        (Kind.VOID, State.PENDING, None),
+    ],
+)
+def test_what_others_give_back_of_a_later_charge_is_compared_with_that_charge(
+    kind: Kind, state: State, left: str | None
+) -> None:
+    """It may be over more than the payment that began the subscription, of which other money is left."""
+    of = GatewayOperationId("second")
+    charges = [
+        an_operation(Kind.RECURRING, State.SUCCESS, Decimal(amount), operation_id=GatewayOperationId(name))
+        for name, amount in (("second", "200.00"), ("third", "100.00"))
+    ]
+    done = ((Kind.REFUND, "30.00", of), (Kind.DISPUTE, "1.00", of), (Kind.REFUND, "7.00", None))
+    others = [an_operation(other, State.SUCCESS, Decimal(amount), charge_id=about) for other, amount, about in done]
+    theirs = _theirs(kind, state, charge_id=of)
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, *charges, *others, theirs)
+    assert amount_left_for(aggregate, theirs) == (None if left is None else Decimal(left))
+
+
+@pytest.mark.law(8, 10)
+@pytest.mark.parametrize("kind", [Kind.REFUND, Kind.DISPUTE])
+@pytest.mark.parametrize(("said", "is_booked"), [("40.00", True), ("40.01", False)])
+def test_more_than_a_later_charge_took_is_not_given_back_of_it(kind: Kind, said: str, *, is_booked: bool) -> None:
+    """Nor a fee on top of it, where the payer has paid one with the first payment."""
+    charge = an_operation(
+        Kind.RECURRING, State.SUCCESS, Decimal("40.00"), operation_id=GatewayOperationId("second"), psp_reference="2"
+    )
+    aggregate = _with_fee(an_aggregate(Flow.CHARGE, State.SUCCESS, charge))
+    aggregate.payment.recurring_id = "subscription"
+    aggregate.create.operation_id = GatewayOperationId("the-payment")
+    seen = observation(kind, State.SUCCESS, Decimal(said), "theirs", payment_id="second")
+    apply(aggregate, POS, [seen], decision_context())
+    assert (IssueCode.MORE_THAN_LEFT in _issues(aggregate.payment)) is not is_booked
+    assert [event.amount for event in aggregate.events if event.type != "INFO"] == ([Decimal(said)] * is_booked)
+
+
 def _issues(payment: Payment) -> list[IssueCode]:
     read = [issue_from_json(problem.message) for problem in open_problems(payment)]
     return [issue.code for issue in read if issue is not None]
