@@ -16,6 +16,7 @@ from integration_base_tests.loopback import HangUp, ReceivedRequest, Reply, json
 from tests.payments.baskets import line, taxed
 from tests.payments.fake_gateway import action_of, operation, payment, refusal_reply
 from tests.payments.fake_saleor import amounts
+from tests.payments.operations.test_subscriptions import charge, subscribed
 from tests.payments.reconciliation import books
 from tests.payments.shop import TOTAL, Shop, source_object
 from tests.payments.split.market import SHARES, enable_splitting, shares, split_checkout
@@ -167,6 +168,16 @@ class TestARefundOfEverything:
         await capture(held, "100.00", "first")
         await capture(held, "469.50", "second")
         assert (await self.refund(held, TOTAL, "all")).json["refund_amount"] == Decimal(TOTAL)
+
+    @pytest.mark.parametrize(("status", "named"), [("success", Decimal(TOTAL)), ("failure", None)])
+    async def test_names_it_where_the_subscription_has_charged_once_more(
+        self, bare: Shop, status: str, named: Decimal | None
+    ) -> None:
+        """All charges have one order id: without an amount the gateway might give back another one, or all of them."""
+        await subscribed(bare)
+        await bare.notify(charge(bare, "second", status))
+        await bare.pass_time(minutes=1)
+        assert (await self.refund(bare, TOTAL, "all")).json.get("refund_amount") == named
 
     @pytest.mark.law(3, 8)
     @pytest.mark.parametrize(

@@ -71,11 +71,12 @@ def operation_request(
 def is_full_refund(payment: Payment, amount: Decimal, others: Sequence[Operation]) -> bool:
     """Return whether a refund takes all of a payment at once, as the gateway counts it (gateway interface, 5).
 
-    False where the gateway may count otherwise: several charges of one authorization, or a fee that the payer bore.
-    ``others`` are all other operations of the payment.
+    False where the gateway may count otherwise: several charges of one authorization, later charges of a subscription,
+    which have the same order id, or a fee that the payer bore. ``others`` are all other operations of the payment.
     """
     captures = [operation for operation in others if operation.kind is Kind.CAPTURE]
-    if len(captures) > 1 or payment.account.payer_fee_percent is not None:
+    is_charged_again = any(operation.kind is Kind.RECURRING and not operation.has_surely_failed for operation in others)
+    if len(captures) > 1 or is_charged_again or payment.account.payer_fee_percent is not None:
         return False
     current = balance(payment.flow, others)
     return amount == current.charged == current.refundable  # nothing was given back yet, by anybody
