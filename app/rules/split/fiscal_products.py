@@ -78,7 +78,7 @@ def _remaining(aggregate: PaymentAggregate, worth: Mapping[str, Decimal]) -> Rem
     unit = smallest_unit(aggregate.payment.currency, charged, *worth.values())
     rest = Remainder.of(distribute(charged, worth, unit) if charged else worth)
     for refund in aggregate.operations:
-        if refund.kind is Kind.REFUND and not refund.has_surely_failed:
+        if refund.kind is Kind.REFUND and refund.charge_id is None and not refund.has_surely_failed:
             refunded = _totals(goods_of(refund.requested))
             rest = rest.after(refunded or _assumed_shares(refund, rest), refund.currency)
     return rest

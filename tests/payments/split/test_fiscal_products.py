@@ -155,6 +155,14 @@ def test_a_refund_from_the_merchant_portal_counts_in_proportion() -> None:
     assert list(again(aggregate, Kind.REFUND, Decimal("100.00")).values()) == [Decimal("50.00"), Decimal("50.00")]
 
 
+def test_refund_of_a_later_charge_gives_nothing_back_of_what_the_first_payment_was_for() -> None:
+    aggregate = sold(checkout(line(1, "120.00"), line(2, "80.00")), Decimal("200.00"))
+    of_second = an_operation(Kind.REFUND, State.SUCCESS, Decimal("100.00"), charge_id="second")
+    aggregate.operations.append(of_second)
+    said = again(aggregate, Kind.REFUND, Decimal("120.00"), granted((1, 1, 1, "120.00")))
+    assert said == {article(aggregate, 1): Decimal("120.00")}
+
+
 def test_a_refund_that_failed_gave_nothing_back() -> None:
     aggregate = sold(checkout(line(1, "100.00")), Decimal("100.00"))
     again(aggregate, Kind.REFUND, Decimal("100.00"))
