@@ -11,6 +11,7 @@ from decimal import ROUND_UP, Decimal
 from app.core.ids import GatewayOperationId
 from app.core.payment import Operation, Payment
 from app.core.vocabulary import Flow, Kind, State
+from app.i18n.currencies import smallest_unit
 from app.i18n.messages import Money
 from app.rules.details import Details, card_mask
 from app.rules.issues import Issue, IssueCode
@@ -116,11 +117,16 @@ def _payout_mask(payment: Payment, operation: Operation) -> str | None:
 
 
 def largest_payer_fee(payment: Payment) -> Decimal:
-    """Return the most that the payer may have paid on top; zero where the payer bears no fee."""
+    """Return the most that the payer may have paid on top; zero where the payer bears no fee.
+
+    It is rounded up to what can be paid: of yen, to a whole one.
+    """
     percent = payment.account.payer_fee_percent
     if percent is None or payment.flow is Flow.PAYOUT:
         return Decimal(0)
-    return (payment.amount * percent / 100).quantize(CENT, ROUND_UP)
+    unit = smallest_unit(payment.currency, payment.amount)
+    units = (payment.amount * percent / 100 / unit).to_integral_value(ROUND_UP)
+    return (units * unit).quantize(CENT)
 
 
 @dataclass(frozen=True, slots=True)

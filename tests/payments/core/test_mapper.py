@@ -283,6 +283,19 @@ def test_fee_on_top_is_at_most_the_accounts_rounded_up(flow: Flow, percent: str 
     assert largest_payer_fee(payment) == Decimal(fee)
 
 
+@pytest.mark.law(8, 14)
+@pytest.mark.parametrize(
+    ("currency", "amount", "fee"), [("JPY", "569.00", "9.00"), ("JPY", "569.50", "8.55"), ("UAH", "569.00", "8.54")]
+)
+def test_fee_on_top_is_rounded_up_to_what_can_be_paid_in_the_currency(currency: str, amount: str, fee: str) -> None:
+    """Nobody pays a part of a yen. Of 569, 1.5 % are 8.535."""
+    payment = an_aggregate(Flow.CHARGE, State.INIT, amount=Decimal(amount)).payment
+    account = payment.account
+    assert isinstance(account, MerchantAccount)
+    account.payer_fee_percent, payment.currency = Decimal("1.5"), currency
+    assert largest_payer_fee(payment) == Decimal(fee)
+
+
 def test_point_of_sale_is_the_same_in_capitals() -> None:
     for ours, theirs in ((POS, POS.upper()), (POS.upper(), POS)):
         known = known_operation(Kind.CREATE, State.INIT, pos_id=ours)

@@ -18,8 +18,18 @@ async def pay_yen(shop: Shop, **paid: Any) -> None:
     await shop.services.accounts.change(shop.account.id, currencies=["UAH", "JPY"])
     shop.gateway.will_answer(shop.gateway.page())
     await shop.begin(amount="500.00", currency="JPY")
-    await shop.notify(payment(shop.order_id, amount="500.00", currency="JPY", **paid))
+    await shop.notify(payment(shop.order_id, currency="JPY", **{"amount": "500.00", **paid}))
     await shop.work()
+
+
+@pytest.mark.law(8)
+@pytest.mark.parametrize(("paid", "charged"), [("508.00", "500"), ("509.00", "0")])
+async def test_payers_fee_is_a_whole_number_of_yen(shop: Shop, paid: str, charged: str) -> None:
+    """Of 500, 1.5 % are 7.5: the payer has paid 508."""
+    await shop.services.accounts.change(shop.account.id, payer_fee_percent=Decimal("1.50"))
+    await pay_yen(shop, amount=paid)
+    assert shop.amounts == amounts(charged=charged)
+    assert (await problem_of(shop) is None) is (charged == "500")
 
 
 async def problem_of(shop: Shop) -> str | None:
