@@ -210,6 +210,11 @@ def total_of(shares: Iterable[Decimal]) -> Decimal:
     return sum(shares, Decimal("0.00"))
 
 
+def without(left: Mapping[str, Decimal], taken: Mapping[str, Decimal]) -> Shares:
+    """Return what is left of each share once ``taken`` is gone; none of those of which all is."""
+    return {who: rest for who, share in left.items() if (rest := share - taken.get(who, Decimal())) > 0}
+
+
 def _fill(todo: int, weights: Mapping[str, Fraction], room: Mapping[str, int]) -> dict[str, int]:
     """Divide as much of ``todo`` as the sub-merchants with a weight have room for."""
     open_ = {who: weight for who, weight in weights.items() if room.get(who, 0) > 0}

@@ -2,23 +2,23 @@
 
 They derive from the recorded request that created the payment, whatever the account's settings are now. A full capture
 or refund repeats the same products. A partial one has the lines of its granted refund, else all products in proportion
-to their remainders. A product is never refunded beyond the price paid for it. The result is recorded with the operation
-before it is sent.
+to their remainders. A product is never charged or refunded beyond the price paid for it. The result is recorded with
+the operation before it is sent.
 
 Captures and refunds of a split payment have the products inside their shares, if they sum to them (``planning``).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
 
 from app.core.payment import Operation, PaymentAggregate
 from app.core.request import RequestDetails
-from app.core.vocabulary import Kind
+from app.core.vocabulary import Flow, Kind, State
 from app.i18n.currencies import smallest_unit
 from app.rules.balance import ZERO, balance
-from app.rules.split.allocation import IndivisibleError, distribute
+from app.rules.split.allocation import IndivisibleError, Shares, distribute, total_of, without
 from app.rules.split.products import DELIVERY, article_of
 from app.rules.split.remainder import Remainder, divide_refund
 from gateway_client.models import FiscalProduct
@@ -60,28 +60,64 @@ def _products(
     if not sold:
         return []
     worth = _totals(sold)
-    currency = aggregate.payment.currency
-    shares = distribute(amount, worth, smallest_unit(currency, amount, *worth.values()))
+    shares = _shares(
+        amount, _unclaimed(aggregate, worth) if kind is Kind.CAPTURE else worth, aggregate.payment.currency
+    )
     if kind is Kind.REFUND:
         # If indivisible, the gateway took more than was requested, so there is more to refund than was sold.
         with suppress(IndivisibleError):
             lines = _granted_worth(granted, sold)
-            shares = divide_refund(amount, _remaining(aggregate, worth), currency, lines)
+            shares = divide_refund(amount, _remaining(aggregate, worth), aggregate.payment.currency, lines)
     return [
         product for key, products in sold.items() if key in shares for product in _products_worth(products, shares[key])
     ]
 
 
+def _shares(amount: Decimal, worth: Mapping[str, Decimal], currency: str) -> Shares:
+    return distribute(amount, worth, smallest_unit(currency, amount, *worth.values()))
+
+
 def _remaining(aggregate: PaymentAggregate, worth: Mapping[str, Decimal]) -> Remainder:
     """Return the remainder of each product: paid for, and neither refunded nor about to be."""
-    charged = balance(aggregate.payment.flow, aggregate.operations).charged
-    unit = smallest_unit(aggregate.payment.currency, charged, *worth.values())
-    rest = Remainder.of(distribute(charged, worth, unit) if charged else worth)
+    rest = Remainder.of(_paid_for(aggregate, worth))
     for refund in aggregate.operations:
         if refund.kind is Kind.REFUND and refund.charge_id is None and not refund.has_surely_failed:
             refunded = _totals(goods_of(refund.requested))
             rest = rest.after(refunded or _assumed_shares(refund, rest), refund.currency)
     return rest
+
+
+def _paid_for(aggregate: PaymentAggregate, worth: Mapping[str, Decimal]) -> Mapping[str, Decimal]:
+    """Return what was charged of each product; all of it while nothing was."""
+    charged = balance(aggregate.payment.flow, aggregate.operations).charged
+    if aggregate.payment.flow is not Flow.AUTHORIZATION or not charged:
+        return _shares(charged, worth, aggregate.payment.currency) if charged else worth
+    paid: dict[str, Decimal] = {}
+    for capture, shares in _captures(aggregate, worth):
+        if capture.state is State.SUCCESS:
+            paid |= {key: paid.get(key, ZERO) + share for key, share in shares.items()}
+    return paid
+
+
+def _unclaimed(aggregate: PaymentAggregate, worth: Mapping[str, Decimal]) -> Mapping[str, Decimal]:
+    """Return what no capture has taken of each product; all of it where they have taken more than was sold."""
+    left = worth
+    for _, shares in _captures(aggregate, worth):
+        left = without(left, shares)
+    return left or worth
+
+
+def _captures(aggregate: PaymentAggregate, worth: Mapping[str, Decimal]) -> Iterator[tuple[Operation, Shares]]:
+    """Yield the captures that have not failed; what others captured is divided by what those before it have left."""
+    left = worth
+    for capture in aggregate.operations:
+        if capture.kind is not Kind.CAPTURE or capture.has_surely_failed:
+            continue
+        shares = _totals(goods_of(capture.requested))
+        if total_of(shares.values()) != capture.amount:
+            shares = _shares(capture.amount, left or worth, capture.currency)
+        yield capture, shares
+        left = without(left, shares)
 
 
 def _assumed_shares(refund: Operation, rest: Remainder) -> Mapping[str, Decimal]:

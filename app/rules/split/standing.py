@@ -10,7 +10,7 @@ from decimal import Decimal
 
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import Flow, Kind, State
-from app.rules.split.allocation import Shares, total_of
+from app.rules.split.allocation import Shares, total_of, without
 from app.rules.split.remainder import Remainder, divide_capture, divide_refund
 
 
@@ -64,7 +64,7 @@ def unclaimed_shares(aggregate: PaymentAggregate, *, besides: Operation | None =
     """
     left = allocated_shares(aggregate)
     for capture in _captures(aggregate, besides):
-        left = _without(left, capture.shares)
+        left = without(left, capture.shares)
     return left
 
 
@@ -121,11 +121,7 @@ def _captures(aggregate: PaymentAggregate, besides: Operation | None = None) -> 
         recorded = _recorded_shares(operation)
         shares = recorded or divide_capture(operation.amount, left or whole, operation.currency)
         yield OperationShares(operation, shares, known=bool(recorded))
-        left = _without(left, shares)
-
-
-def _without(left: Shares, taken: Shares) -> Shares:
-    return {who: rest for who, share in left.items() if (rest := share - taken.get(who, Decimal())) > 0}
+        left = without(left, shares)
 
 
 def _recorded_shares(operation: Operation) -> Shares:

@@ -63,6 +63,26 @@ def test_refunds_of_parts_sum_to_what_was_sold_of_each_product(
     assert sum(given_back.values()) == taken
 
 
+@given(lines=lines, parts=st.lists(st.integers(1, 100), min_size=1, max_size=5))
+def test_captures_of_parts_sum_to_what_was_sold_of_each_product(lines: list[dict[str, Any]], parts: list[int]) -> None:
+    """However many there are, and whatever is refunded between them: no receipt names more than was sold."""
+    paid = checkout(*lines, shipping="70.00")
+    assert paid.total is not None
+    left = paid.total.gross.amount
+    aggregate = sold(paid, left, Flow.AUTHORIZATION)
+    taken, given_back = dict[str, Decimal](), dict[str, Decimal]()
+    for part in [*parts, 100]:
+        amount = min(left, max((left * part / 100).quantize(CENT), CENT))
+        if not amount:
+            break
+        for said, kind in ((taken, Kind.CAPTURE), (given_back, Kind.REFUND)):
+            for article, value in again(aggregate, kind, amount).items():
+                said[article] = said.get(article, Decimal()) + value
+            assert all(given_back[article] <= taken.get(article, 0) for article in given_back)
+        left -= amount
+    assert taken == given_back == {product: total_of(aggregate, product) for product in taken}
+
+
 def total_of(aggregate: PaymentAggregate, article: str) -> Decimal:
     goods = goods_of(aggregate.create.requested).values()
     products = [product for alike in goods for product in alike if product.id == article]
