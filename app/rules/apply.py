@@ -70,6 +70,7 @@ from app.rules.releases import (
 )
 from app.rules.saved_cards import update_cards
 from app.rules.schedule import end_look_ups, look_up_order_after, make_due, plan_look_up
+from app.rules.split.choice import update_choice
 from app.rules.subscription import is_of_unknown_payment
 
 
@@ -311,6 +312,7 @@ def _flag_consequences(
         flag_overdrawn(aggregate, operation, context.now)
     if operation.kind is Kind.REFUND:
         flag_disputes_paid_back_twice(aggregate, context)
+        update_choice(aggregate, operation, before)
 
 
 def _post_repeated(

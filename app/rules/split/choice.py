@@ -1,7 +1,7 @@
 """Staff's choice of the sub-merchants that pay for the next refund, which overrides the split rules.
 
 The choice is stored with the payment, checked against the amount that each sub-merchant can have left, and used up by
-the next refund, which must be of the chosen amount.
+the next refund, which must be of the chosen amount. If that fails, the choice is for the one after it.
 """
 
 from collections.abc import Mapping
@@ -9,7 +9,8 @@ from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 
-from app.core.payment import PaymentAggregate
+from app.core.payment import Operation, PaymentAggregate
+from app.core.vocabulary import Origin, State
 from app.i18n.messages import LazyMessage
 from app.rules.balance import check_amount
 from app.rules.refusal import RefusalCode, RefusalError, Refusals
@@ -35,6 +36,21 @@ def choose_next_refund_split(
     aggregate.payment.next_refund_split = {who: str(amount) for who, amount in sorted(chosen.items())}
     aggregate.payment.updated_at = now
     return chosen
+
+
+def update_choice(aggregate: PaymentAggregate, refund: Operation, before: State) -> None:
+    """Let a choice that a refund of Saleor's has used up count again once that has failed; no more if it is made.
+
+    Who was chosen directly, with a refund in the app, is asked for again there. The aggregate must be locked.
+    """
+    payment, used = aggregate.payment, refund.requested.chosen_shares
+    if not used or refund.requester is not Origin.SALEOR:
+        return
+    chosen = {who: str(amount) for who, amount in sorted(used.items())}
+    if before is not State.FAILURE and refund.has_surely_failed:
+        payment.next_refund_split = payment.next_refund_split or chosen
+    elif before is State.FAILURE and refund.state is State.SUCCESS and payment.next_refund_split == chosen:
+        payment.next_refund_split = None
 
 
 def parse_choice(taken_from: Mapping[str, Decimal]) -> Shares:

@@ -4,12 +4,16 @@ from decimal import Decimal
 
 import pytest
 
+from app.core.request import RequestDetails
+from app.core.vocabulary import Flow, Kind, Origin, State
 from app.rules.refusal import RefusalError
-from app.rules.split.choice import choose_next_refund_split, clear_choice, parse_choice
+from app.rules.split.choice import choose_next_refund_split, clear_choice, parse_choice, update_choice
 from app.rules.split.standing import chosen_shares
 from app.store.aggregates import ByOrder
+from integration_base_tests.loopback import json_reply
+from tests.payments.aggregates import an_aggregate, an_operation
 from tests.payments.changes import Change
-from tests.payments.fake_gateway import operation
+from tests.payments.fake_gateway import operation, refusal_reply
 from tests.payments.shop import Shop
 from tests.payments.split.market import (
     MUGS,
@@ -48,6 +52,57 @@ async def test_the_next_refund_is_taken_from_whom_staff_chose_and_the_one_after_
     assert shares(await refund(sold, "100.00", "second", granted=granted_refund_event((MUGS, 1)))) == {
         POTTER: Decimal("100.00")
     }
+
+
+@pytest.mark.law(7)
+async def test_refund_that_fails_leaves_the_choice_to_the_next_one(sold: Shop) -> None:
+    """The gateway takes no refund as long as the store's balance does not cover it; staff request it once more."""
+    await chosen(sold, potter="40.00")
+    expected = {POTTER: Decimal("40.00")}
+    sold.gateway.will_answer(refusal_reply("The balance is too low", "B-1"))
+    assert (await sold.request_action("REFUND", "40.00", "first")).result == "REFUND_FAILURE"
+    await sold.pass_time(minutes=5)
+    assert chosen_shares(await sold.aggregate()) == expected
+    assert shares(await refund(sold, "40.00", "second")) == expected
+    assert chosen_shares(await sold.aggregate()) is None
+
+
+@pytest.mark.law(7)
+@pytest.mark.parametrize("newer", [None, "5.00"])
+async def test_choice_of_a_refund_that_is_made_after_all_is_used_up(sold: Shop, newer: str | None) -> None:
+    """Unless staff have chosen anew in the meantime."""
+    await chosen(sold, potter="40.00")
+    sold.gateway.will_answer(json_reply(operation("refund", sold.order_id, "40.00", "failure", operation_id="late")))
+    await sold.request_action("REFUND", "40.00", "first")
+    if newer is not None:
+        await chosen(sold, potter=newer)
+    await sold.notify(operation("refund", sold.order_id, "40.00", operation_id="late"))
+    await sold.work()
+    assert chosen_shares(await sold.aggregate()) == (None if newer is None else {POTTER: Decimal(newer)})
+
+
+@pytest.mark.law(7)
+@pytest.mark.parametrize(
+    ("requester", "before", "state", "stands", "becomes"),
+    [
+        (Origin.SALEOR, State.PENDING, State.FAILURE, None, "40.00"),
+        (Origin.SALEOR, State.PENDING, State.FAILURE, "5.00", "5.00"),  # chosen anew while it was pending
+        (Origin.SALEOR, State.FAILURE, State.FAILURE, None, None),  # removed by staff since it has failed
+        (Origin.STAFF, State.PENDING, State.FAILURE, None, None),  # chosen with the refund, in the app
+        (Origin.SALEOR, State.PENDING, State.SUCCESS, "40.00", "40.00"),  # the same once more, for the next one
+        (Origin.SALEOR, State.FAILURE, State.SUCCESS, "40.00", None),
+        (Origin.SALEOR, State.FAILURE, State.SUCCESS, "5.00", "5.00"),
+    ],
+)
+def test_choice_follows_the_refund_that_used_it_up(
+    requester: Origin, before: State, state: State, stands: str | None, becomes: str | None
+) -> None:
+    used = RequestDetails(chosen_shares={POTTER: Decimal("40.00")}).write("order", "UAH")
+    refused = an_operation(Kind.REFUND, state, Decimal("40.00"), request=used, origin=requester)
+    aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, refused)
+    aggregate.payment.next_refund_split = None if stands is None else {POTTER: stands}
+    update_choice(aggregate, refused, before)
+    assert chosen_shares(aggregate) == (None if becomes is None else {POTTER: Decimal(becomes)})
 
 
 async def test_another_amount_than_chosen_is_refused_and_the_choice_stays(sold: Shop) -> None:
