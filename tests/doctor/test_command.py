@@ -271,11 +271,15 @@ Breaks = Callable[[FakeSaleor], Awaitable[None]]
         (lambda saleor: saleor.set_faults(refuse_token=True), {"error saleor": "Saleor does not give the app access"}),
         (lambda saleor: saleor.set_faults(graphql_status=503), {"error saleor": "Saleor does not answer."}),
         (
+            lambda saleor: saleor.set_faults(graphql_status=401),
+            {"error saleor": "Saleor's API does not answer, but something in its place: HTTP 401."},
+        ),
+        (
             lambda saleor: saleor.set_faults(jwks_status=500),
             {"error signing-keys": "Saleor's signing keys cannot be fetched"},
         ),
     ],
-    ids=["switched off", "token refused", "down", "no keys"],
+    ids=["switched off", "token refused", "down", "behind a password", "no keys"],
 )
 async def test_what_is_wrong_with_saleor(around: DoctorEnvironment, breaks: Breaks, faults: dict[str, str]) -> None:
     await breaks(around.saleor)
@@ -283,6 +287,24 @@ async def test_what_is_wrong_with_saleor(around: DoctorEnvironment, breaks: Brea
     found = await around.faults()
     assert list(found) == list(faults)
     assert all(found[name].startswith(words) for name, words in faults.items())
+
+
+@one_database
+async def test_a_saleor_whose_address_leads_to_another(around: DoctorEnvironment) -> None:
+    async def redirect(_request: ReceivedRequest) -> Reply:
+        return Reply(301, headers={"Location": "https://new.example.com/graphql/"})
+
+    async with serve_replies(redirect) as address:
+        await around.services.installations.save(
+            saleor_api_url=f"{address}/graphql/",
+            saleor_domain="s",
+            schema_version="3.23",
+            app_id="QXBwOjE=",
+            token="the-token",
+            jwks=None,
+        )
+        faults = await around.faults("--saleor", f"{address}/graphql/")
+    assert faults["error saleor"] == "Saleor's API address leads to another: https://new.example.com/graphql/."
 
 
 @one_database

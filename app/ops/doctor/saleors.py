@@ -31,6 +31,16 @@ _ACTIVATE = LazyMessage(
 _INSTALL = LazyMessage("To continue, install the app there again: what was not reported to Saleor is reported then.")
 _REACH = LazyMessage("Check whether it is running, and whether the app's machine may connect to it.")
 
+_LET_THROUGH = LazyMessage(
+    "Check what stands in front of Saleor: it must let the app's requests through, without a password. If Saleor has "
+    "another address now, install the app there and move the store (`installations move`)."
+)
+_CORRECT_ADDRESS = LazyMessage(
+    "The app follows no redirect. If Saleor has another address now, correct its PUBLIC_URL, install the app there and "
+    "move the store (`installations move`); if not, let the app's requests through."
+)
+_SERVER_ERRORS = 500  # from this HTTP status on
+
 
 async def check_saleor(deployment: Deployment, installation: OpenInstallation) -> Sequence[Finding]:
     """Check that a Saleor responds and accepts the app's token as this app's."""
@@ -56,6 +66,14 @@ async def check_saleor(deployment: Deployment, installation: OpenInstallation) -
 
 
 def _unreachable(exc: SaleorUnreachableError) -> Finding:
+    if exc.location is not None:
+        what = LazyMessage("Saleor's API address leads to another: %(address)s.", address=exc.location)
+        return error(Subject.SALEOR, what, _CORRECT_ADDRESS, by=FixedBy.OPERATOR)
+    if exc.status is not None and exc.status < _SERVER_ERRORS:
+        what = LazyMessage(
+            "Saleor's API does not answer, but something in its place: HTTP %(status)s.", status=str(exc.status)
+        )
+        return error(Subject.SALEOR, what, _LET_THROUGH, by=FixedBy.OPERATOR)
     if exc.connection is None:
         what = LazyMessage("Saleor does not answer.")
         return error(Subject.SALEOR, what, _REACH, detail=str(exc), by=FixedBy.OPERATOR)

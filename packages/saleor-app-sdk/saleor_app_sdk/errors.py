@@ -34,9 +34,14 @@ class SaleorUnreachableError(SaleorError):
 
     ``pause``: Saleor has no time for requests (429, or 503 with ``Retry-After``), and wants none for so many seconds; 0
     if it does not say for how long. None: it failed in another way.
+
+    ``status``: something else than Saleor's API answered, with this HTTP status: a proxy that wants a password, a
+    firewall, a shop's pages. ``location``: the address that it leads to, without a query. None: neither.
     """
 
     pause: float | None = None
+    status: int | None = None
+    location: str | None = None
 
 
 class SaleorRefusedError(SaleorError):

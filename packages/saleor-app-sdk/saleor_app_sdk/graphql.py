@@ -34,7 +34,7 @@ from saleor_app_sdk.errors import SaleorError, SaleorNotAuthorisedError, SaleorR
 from saleor_app_sdk.generic_events import is_query
 from saleor_app_sdk.installation import Installation
 from saleor_app_sdk.reports import EventReport, ReportOutcome
-from saleor_app_sdk.shared_transport import BusyError, SharedTransport
+from saleor_app_sdk.shared_transport import BusyError, OtherAnswerError, SharedTransport
 from saleor_app_sdk.versions import OLDEST_SUPPORTED, Version, parse_version
 
 __all__ = [
@@ -324,6 +324,8 @@ def _error_for(error: TimeoutError | TransportError) -> SaleorError:
         busy = SaleorUnreachableError(f"Saleor has too many requests or is being maintained ({error})")
         busy.pause = error.pause
         return busy
+    if isinstance(error, OtherAnswerError):
+        return _no_answer_of_saleor(error)
     cause = error.__cause__ or error
     if isinstance(cause, httpx2.RequestError):
         kind = classify_connection_failure(cause)
@@ -334,6 +336,13 @@ def _error_for(error: TimeoutError | TransportError) -> SaleorError:
 def _no_connection(kind: ConnectionFailure, message: str) -> SaleorUnreachableError:
     error = SaleorUnreachableError(message)
     error.connection = kind
+    return error
+
+
+def _no_answer_of_saleor(other: OtherAnswerError) -> SaleorUnreachableError:
+    leads = "" if other.location is None else f", which leads to {other.location}"
+    error = SaleorUnreachableError(f"HTTP {other.status} came in place of an answer of Saleor's API{leads}")
+    error.status, error.location = other.status, other.location
     return error
 
 

@@ -151,6 +151,16 @@ class Registrar:
 def _unreachable(saleor_api_url: str, error: SaleorUnreachableError) -> str:
     if error.pause is not None:
         return f"Saleor at {saleor_api_url} has no time for requests at the moment. Try again in a few minutes."
+    if error.location is not None:
+        return (
+            f"Saleor's API address {saleor_api_url} leads to {error.location} (HTTP {error.status}), and the app "
+            "follows no redirect. Correct the PUBLIC_URL of Saleor, or let the app's requests through."
+        )
+    if error.status is not None:
+        return (
+            f"HTTP {error.status} came in place of an answer of Saleor's API at {saleor_api_url}. Is that address "
+            "right, and does a password or a firewall in front of it turn the app away?"
+        )
     reason = "" if error.connection is None else f": {REASONS[error.connection]}"
     return (
         f"The app could not reach Saleor at {saleor_api_url} to check its token{reason}. "

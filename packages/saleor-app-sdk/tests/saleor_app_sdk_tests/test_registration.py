@@ -329,6 +329,31 @@ async def test_a_saleor_that_cannot_be_asked(
 
 
 @pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (Response("<h1>401</h1>", 401, headers={"WWW-Authenticate": "Basic"}), "HTTP 401 came in place of an answer"),
+        (Response("<p>Are you human?</p>", 403), "HTTP 403 came in place of an answer"),
+        (Response("<p>Our shop</p>"), "HTTP 200 came in place of an answer"),
+        (
+            RedirectResponse("https://me:secret@new.example.com/graphql/?key=secret", 301),
+            "leads to https://new.example.com/gra",
+        ),
+        (RedirectResponse("/en/graphql/", 308), "leads to https://shop.example.com/en/graphql/ ("),
+        (Response(None, 302, headers={"Location": "//[::1"}), "HTTP 302 came in place of an answer"),
+    ],
+    ids=["a password", "a firewall", "a shop's pages", "a redirect", "a redirect on the host", "a redirect nowhere"],
+)
+async def test_whoever_installs_reads_what_answers_in_place_of_saleor(
+    handshake: Handshake, saleor: MinimalSaleor, answer: Response, reason: str
+) -> None:
+    saleor.graphql = answer
+    message = refused(await handshake.bring(), 502, "SALEOR_UNREACHABLE")
+    assert reason in message
+    assert "secret" not in message
+    assert len(message) <= 255, "Saleor keeps no more"
+
+
+@pytest.mark.parametrize(
     "keys",
     [Response(status_code=404), JSONResponse({"keys": []}), RedirectResponse("https://evil.com/")]
     + [Response(text) for text in ("null", "5", "[]", '{"keys": 5}', '{"keys": [5]}')],
