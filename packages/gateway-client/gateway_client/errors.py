@@ -28,7 +28,7 @@ No error contains a secret, a card number or the body of a request.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from integration_base.connection_failures import ConnectionFailure
@@ -96,6 +96,10 @@ class GatewayError(Exception):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how it is copied and pickled: not by its constructor, which takes more than the message."""
+        return type(self).__new__, (type(self), *self.args), vars(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ No message holds a token, a signature or a body.
 """
 
 from collections.abc import Iterable
+from typing import Any
 
 from integration_base.connection_failures import ConnectionFailure
 
@@ -27,6 +28,10 @@ class SaleorError(Exception):
     """Base class of the errors of this package. ``connection`` is what was wrong with the connection, if anything."""
 
     connection: ConnectionFailure | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how it is copied and pickled: not by its constructor, which takes more than the message."""
+        return type(self).__new__, (type(self), *self.args), vars(self)
 
 
 class SaleorUnreachableError(SaleorError):

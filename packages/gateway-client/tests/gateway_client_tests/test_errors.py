@@ -1,11 +1,23 @@
 """The tree of errors: drawn in its module as it is, and silent about what must not be told."""
 
+import copy
+import pickle
 import re
 
 import pytest
 
 from gateway_client import errors
-from gateway_client.errors import GatewayError, RefusedError, sanitize
+from gateway_client.errors import (
+    BrokenRule,
+    GatewayError,
+    InvalidRequestError,
+    NotSentError,
+    RefusedError,
+    Violation,
+    sanitize,
+)
+from gateway_client.notification import SignedButUnreadableError
+from integration_base.connection_failures import ConnectionFailure
 
 
 def test_the_tree_that_is_drawn_is_the_tree() -> None:
@@ -51,3 +63,27 @@ def test_an_error_tells_the_call_and_the_code() -> None:
     assert str(error) == "POST /api/v1/void: No [HTTP 400, code P-1, order o-1]"
     assert repr(error) == f"<RefusedError: {error}>"
     assert str(GatewayError("alone")) == "alone"
+
+
+def unreachable() -> NotSentError:
+    error = NotSentError("no connection", method="POST", path="/payments")
+    error.connection = ConnectionFailure.REFUSED
+    return error
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        InvalidRequestError(
+            "amount", "at least 0.01", "0", more=(BrokenRule("email", "an address", "x"),), order_id="o"
+        ),
+        RefusedError("refused", violations=(Violation("email", "bad"),), code="E1", http_status=400, pause=3),
+        SignedButUnreadableError("no record", "the data"),
+        unreachable(),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_an_error_can_be_brought_from_another_process(error: GatewayError) -> None:
+    """Job queues and pools of processes do so; an error that cannot be read there ends the pool."""
+    for brought in (pickle.loads(pickle.dumps(error)), copy.deepcopy(error)):  # noqa: S301 - it is the test's own
+        assert (type(brought), str(brought), vars(brought)) == (type(error), str(error), vars(error))
