@@ -41,6 +41,8 @@ MAX_CONCURRENT_PER_SALEOR = 4
 MAX_CONCURRENT = 40
 MAX_WAIT = timedelta(seconds=3)
 
+_MAX_ADDRESS_LENGTH = 50  # characters of an address in a message
+
 logger = structlog.get_logger(__name__)
 
 
@@ -108,16 +110,17 @@ class Registrar:
             raise RegistrationRefusedError(
                 400,
                 "INVALID_SALEOR_API_URL",
-                f"This Saleor names {saleor_api_url[:200]} as its API address. The app needs one whose host is in "
-                "lower case and which ends in /graphql/: correct the PUBLIC_URL of Saleor.",
+                f"This Saleor names {_shorten(saleor_api_url)} as its API address. The app needs one whose host is in "
+                "lower case and which ends in /graphql/: correct the PUBLIC_URL of Saleor and its workers.",
             )
         if not self._allowed.allows(saleor_api_url):
             logger.warning("installation.refused", saleor=saleor_api_url[:200])
             raise RegistrationRefusedError(
                 403,
                 "SALEOR_NOT_ALLOWED",
-                "This Saleor may not install the app. Ask the operator of the app to add your Saleor API address "
-                "to its list of allowed addresses.",
+                f"This Saleor may not install the app: it names {_shorten(saleor_api_url)} as its API address. If that "
+                "is right, have it added to the app's list of allowed addresses; if not, correct the PUBLIC_URL of "
+                "Saleor and its workers.",
             )
         return saleor_api_url
 
@@ -146,6 +149,11 @@ class Registrar:
             raise RegistrationRefusedError(
                 502, "KEYS_UNUSABLE", f"The app could not fetch this Saleor's signing keys: {exc}."
             ) from exc
+
+
+def _shorten(address: str) -> str:
+    """Return the beginning of an address: Saleor shows the first 255 characters of a message."""
+    return address if len(address) <= _MAX_ADDRESS_LENGTH else f"{address[: _MAX_ADDRESS_LENGTH - 1]}…"
 
 
 def _unreachable(saleor_api_url: str, error: SaleorUnreachableError) -> str:

@@ -145,6 +145,18 @@ async def test_whoever_installs_reads_what_is_wrong_with_the_address(handshake: 
     assert address in error
 
 
+@pytest.mark.parametrize(
+    "address",
+    ["http://localhost:8000/graphql/", "http://shop.example.com/graphql/", f"https://{'x' * 200}.com/graphql/"],
+)
+async def test_whoever_installs_reads_which_address_is_not_allowed(handshake: Handshake, address: str) -> None:
+    """A worker of Saleor that was not told its public address names another than Saleor does."""
+    message = refused(await handshake.bring(Saleor_Api_Url=address), 403, "SALEOR_NOT_ALLOWED")
+    assert address[:40] in message
+    assert "PUBLIC_URL of Saleor and its workers" in message
+    assert len(message) <= 255, "Saleor keeps no more"
+
+
 async def test_the_old_header_does_not_stand_in_for_the_new_one(handshake: Handshake, saleor: MinimalSaleor) -> None:
     answer = await handshake.bring(Saleor_Api_Url=None, X_Saleor_Domain="shop.example.com")
     refused(answer, 400, "MISSING_SALEOR_API_URL")
