@@ -24,17 +24,27 @@ _MIN_CONNECT_TIMEOUT = 2  # seconds: libpq takes less for this
 
 def check_parameters(url: URL) -> None:
     """Raise ValueError for hosts and ports that are none, and for numbers that are none. It quotes no value."""
-    if url.query.keys() & {"host", "port"}:
-        try:
-            _, connection = url.get_dialect()().create_connect_args(url)
-            for host in str(connection.get("host") or "").split(","):
-                if ":" in host and not host.startswith("/"):  # of a socket's folder it is part of the name
-                    ip_address(host)
-        except (ArgumentError, ValueError):
-            raise ValueError(f"has hosts or ports that do not fit: write it like {EXAMPLES}") from None
+    try:
+        _, connection = url.get_dialect()().create_connect_args(url)
+        for host in str(connection.get("host") or "").split(","):
+            _check_host(host)
+    except (ArgumentError, ValueError):
+        raise ValueError(f"has hosts or ports that do not fit: write it like {EXAMPLES}") from None
     for name in _WHOLE_NUMBERS:
         if name in url.query and _read_number(url, name) is None:
             raise ValueError(f"`{name}` in the address has a value that PostgreSQL does not know")
+
+
+def _check_host(host: str) -> None:
+    """Raise ValueError for an address that is none, and for a name with a part that is empty or too long.
+
+    Drivers fail at such a name before they ask anyone for it. One has an empty part where a variable was not set.
+    """
+    if host.startswith(("/", "@")):  # a socket's
+        return
+    if ":" in host:
+        ip_address(host)
+    host.encode("idna")
 
 
 def connect_timeout(url: URL, longest: float) -> int:

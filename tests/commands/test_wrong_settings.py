@@ -79,6 +79,13 @@ async def test_every_process_says_so(tmp_path: Path, command: str, run: Run) -> 
             f"postgresql://me:{PASSWORD}@/shop?host=[::1]:10&host=127.0.0.1:9",
             "no server is listening at ::1:10,127.0.0.1:9: is it running?",
         ),
+        (f"postgresql://me:{PASSWORD}@db..example.com/shop", f"has hosts or ports that do not fit: {LIKE}"),
+        (f"postgresql://me:{PASSWORD}@127.0.0.1:9,.example.com/shop", f"has hosts or ports that do not fit: {LIKE}"),
+        (f"postgresql://me:{PASSWORD}@{'db' * 32}/shop", f"has hosts or ports that do not fit: {LIKE}"),
+        (
+            f"postgresql://me:{PASSWORD}@%2Frun%2F{'db' * 32}/shop",
+            f"no server is listening at /run/{'db' * 32}:5432: is it running?",
+        ),
         ("sqlite:///:memory:", f"names no database: {LIKE}"),
         (f"postgresql://me:{PASSWORD}@127.0.0.1:9/shop", "no server is listening at 127.0.0.1:9: is it running?"),
         (
