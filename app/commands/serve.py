@@ -109,6 +109,8 @@ def _require_free_port(host: str, port: int, setting: str = "") -> None:
                 if family == socket.AF_INET6:
                     probe.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
                 probe.bind(address)
+    except UnicodeError as exc:  # a name with an empty part, or too long a one
+        raise SettingsError(f"{PREFIX}{setting}HOST: this machine cannot listen on {host}") from exc
     except OSError as exc:
         if exc.errno == errno.EADDRINUSE:
             problem = f"PORT: port {port} on {host} is in use: the app may already be running, or choose another"

@@ -297,10 +297,13 @@ async def test_a_port_that_is_in_use(tmp_path: Path, command: str, run: Run) -> 
     assert not (tmp_path / "data").exists()  # nothing is made beside what may be the app itself
 
 
-async def test_an_address_that_this_machine_does_not_have(tmp_path: Path, run: Run) -> None:
-    # 192.0.2.0/24 is nobody's: it is for documentation.
-    outcome = await run({"APP_DATA_DIR": str(tmp_path), "APP_HOST": "192.0.2.1"}, "run")
-    assert said(outcome) == "APP_HOST: this machine cannot listen on 192.0.2.1"
+# 192.0.2.0/24 is nobody's: it is for documentation.
+@pytest.mark.parametrize("host", ["192.0.2.1", "no.such.host.invalid", "127.0.0..1"])
+async def test_an_address_that_this_machine_does_not_have(tmp_path: Path, host: str, run: Run) -> None:
+    outcome = await run({"APP_DATA_DIR": str(tmp_path), "APP_HOST": host}, "run")
+    assert said(outcome) == f"APP_HOST: this machine cannot listen on {host}"
+    outcome = await run({}, "sandbox", "--host", host)
+    assert said(outcome) == f"Invalid value for --host: this machine cannot listen on {host}"
 
 
 async def test_all_that_is_wrong_with_settings_is_said_at_once(tmp_path: Path, run: Run) -> None:

@@ -81,7 +81,7 @@ def sandbox(  # noqa: PLR0917 - typer makes an option of each
     try:
         serve(settings, lambda address: _announce(address, settings))
     except PortNotFreeError as exc:
-        raise typer.BadParameter(str(exc), param_hint="--port") from exc
+        raise typer.BadParameter(str(exc), param_hint=f"--{exc.setting}") from exc
     except StateFileError as exc:
         raise typer.BadParameter(str(exc), param_hint="--state") from exc
 

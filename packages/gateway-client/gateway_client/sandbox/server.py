@@ -2,8 +2,10 @@
 
 import asyncio
 import contextlib
+import errno
 import socket
 from collections.abc import AsyncIterator, Callable, Generator
+from typing import Literal
 
 import uvicorn
 from fastapi import FastAPI
@@ -16,7 +18,11 @@ from integration_base.date_header import DateHeaderMiddleware
 
 
 class PortNotFreeError(Exception):
-    """The address in the settings cannot be listened on; the message names it."""
+    """The address in the settings cannot be listened on; the message names it. ``setting``: what to correct."""
+
+    def __init__(self, message: str, setting: Literal["host", "port"] = "port") -> None:
+        super().__init__(message)
+        self.setting = setting
 
 
 def serve(settings: SandboxSettings, on_start: Callable[[str], None] | None = None) -> None:
@@ -94,7 +100,11 @@ def listen(host: str, port: int) -> socket.socket:
         listener.bind((host, port))
     except OSError as exc:
         listener.close()
-        raise PortNotFreeError(f"cannot listen on port {port} of {host}: is it in use?") from exc
+        if exc.errno == errno.EACCES:
+            raise PortNotFreeError(f"this user may not listen on port {port}: choose one above 1023") from exc
+        if exc.errno == errno.EADDRINUSE:
+            raise PortNotFreeError(f"cannot listen on port {port} of {host}: is it in use?") from exc
+        raise PortNotFreeError(f"this machine cannot listen on {host}", "host") from exc
     listener.listen(128)
     return listener
 
