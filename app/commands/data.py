@@ -9,7 +9,7 @@ from app.commands.failure import CommandFailed
 from app.commands.interruption import run_until_interrupted
 from app.commands.progress_bar import Stage, show_progress
 from app.commands.services import require_initialized, with_services
-from app.commands.terminal import AsJson, print_line, show_json
+from app.commands.terminal import AsJson, count_text, print_line, show_json
 from app.services import Services
 from app.settings import Settings, read_settings
 from app.store.connection_errors import DamagedFileError, UnusableDatabaseError
@@ -66,8 +66,8 @@ def prune(
     would = "would be erased" if dry_run else "were erased"
     for saleor, erased in done:
         print_line(
-            f"{saleor}: the shopper data of {erased.payments} payments and the content of "
-            f"{erased.notifications} notifications {would}."
+            f"{saleor}: the shopper data of {count_text(erased.payments, 'payment')} and the content of "
+            f"{count_text(erased.notifications, 'notification')} {would}."
         )
 
 

@@ -9,7 +9,7 @@ from rich.text import Text
 from app.commands.failure import CommandFailed
 from app.commands.finders import find_installation
 from app.commands.services import with_services
-from app.commands.terminal import AsJson, moment, plain, print_line, show, show_json, table
+from app.commands.terminal import AsJson, count_text, moment, plain, print_line, show, show_json, table
 from app.flows.accounts.channels import load_views
 from app.services import Services
 from app.store.installations import OpenInstallation
@@ -112,8 +112,8 @@ def move_installation(
         show_json(asdict(moved) | {"saleor": where.saleor_api_url})
         return
     print_line(
-        f"{moved.payments} payments, {moved.accounts} merchant accounts and {moved.channels} channels now belong to "
-        f"{where.saleor_api_url}."
+        f"{count_text(moved.payments, 'payment')}, {count_text(moved.accounts, 'merchant account')} and "
+        f"{count_text(moved.channels, 'channel')} of the old address belong to {where.saleor_api_url} now."
     )
     for name in moved.renamed:
         print_line(

@@ -5,7 +5,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from app.commands.terminal import moment, print_line
+from app.commands.terminal import count_text, moment, print_line
 from app.i18n.messages import LazyMessage, Money
 from app.store.tables import DiscrepancyKind, DiscrepancyState, MerchantAccount, ReconciliationRun, RunState
 
@@ -57,8 +57,7 @@ def format_period(start: datetime, end: datetime) -> str:
 def print_run(run: ReconciliationRun, name: str) -> None:
     """Print the result of a comparison in one line, and in another why it has not ended."""
     period = format_period(run.starts_at, run.ends_at) if run.starts_at and run.ends_at else "no period yet"
-    orders = "1 order" if run.orders == 1 else f"{run.orders} orders"
-    found = f"{orders} compared, {run.repaired} repaired, {run.to_people} for review"
+    found = f"{count_text(run.orders, 'order')} compared, {run.repaired} repaired, {run.to_people} for review"
     style = "yellow" if run.to_people or run.state is not RunState.DONE else ""
     if run.state is RunState.RUNNING and run.started_at is None and run.due_at is not None:
         print_line(f"{run.id}: {name}, {period}: begins at {run.due_at:%H:%M} UTC", style)

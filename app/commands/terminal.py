@@ -106,3 +106,8 @@ def _console(*, stderr: bool = False) -> Console:
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() or "COLUMNS" in os.environ else _WITHOUT_TERMINAL
     return Console(stderr=stderr, markup=False, highlight=False, emoji=False, width=width)
+
+
+def count_text(number: int, one: str) -> str:
+    """Return how many of something there are; ``one`` is its name for one: ``1 payment``, ``2 payments``."""
+    return f"{number} {one}" if number == 1 else f"{number} {one}s"
