@@ -167,6 +167,20 @@ async def test_a_channel_and_an_account_can_be_chosen_and_nobody_elses(staff_cli
 
 
 @one_database
+async def test_a_channel_without_an_account_is_named_and_can_be_left(staff_client: StaffClient) -> None:
+    """A kept link, after the channel was renamed or its account was taken away."""
+    await sold(staff_client, 1, "1.00", channel="uah")
+    await sold(staff_client, 2, "2.00", channel="wholesale")
+    page = await staff_client.see("/?channel=wholesale")
+    assert "Charged 2.00 UAH" in words(page.text)
+    options = re.findall(r'<option value="(|uah|wholesale)"( selected)?', page.text)
+    assert options == [("", ""), ("uah", ""), ("wholesale", " selected")]
+    page = await staff_client.see("/?channel=uah")
+    assert re.findall(r'<option value="(|uah)"( selected)?', page.text) == [("", ""), ("uah", " selected")]
+    assert "<option" not in (await staff_client.see("/")).text, "there is nothing to choose"
+
+
+@one_database
 async def test_numbers_are_written_as_the_reader_writes_them(staff_client: StaffClient) -> None:
     await sold(staff_client, 1, "1234.50")
     await sold(staff_client, 2, "5.00", code="4009")

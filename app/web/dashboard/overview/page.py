@@ -80,6 +80,11 @@ class Choice:
     chosen: str
     options: Sequence[tuple[str, str]]
 
+    @property
+    def is_offered(self) -> bool:
+        """True when there is something to choose, or to take back."""
+        return len(self.options) > 1 and (bool(self.chosen) or len([value for value, _ in self.options if value]) > 1)
+
 
 @dataclass(frozen=True, slots=True)
 class OverviewPage:
@@ -114,7 +119,9 @@ async def read_page(
     currencies = overview.currencies
     currency = query.currency if query.currency in currencies else next(iter(currencies), "")
     now, before = overview.now.get(currency, OverviewSums()), overview.before.get(currency, OverviewSums())
-    channels = sorted({route.channel for route in await services.accounts.routes(installation.id)})
+    routes = await services.accounts.routes(installation.id)
+    # A kept link may name a channel that has no account any more: what is shown is its figures, and says so.
+    channels = sorted({*(route.channel for route in routes), query.channel} - {""})
     return OverviewPage(
         asked=query,
         tests=tests_among(selected),
@@ -136,7 +143,7 @@ async def read_page(
                     [("", language.gettext(_ANY)), *((channel, channel) for channel in channels)],
                 ),
             )
-            if len([value for value, _ in choice.options if value]) > 1
+            if choice.is_offered
         ],
         title=language.span(overview.days.first, overview.days.last),
         title_before=language.span(overview.days_before.first, overview.days_before.last),
