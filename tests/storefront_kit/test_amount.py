@@ -93,6 +93,19 @@ async def test_where_a_part_is_reserved_saleor_decides(visit: Visit) -> None:
     assert "amount" not in visit.saleor.variables(START)[0]
 
 
+@pytest.mark.parametrize(("balance", "reserved", "left"), [(70.1, 40.2, 29.9), (100, 40.2, 59.8)])
+async def test_of_an_order_what_is_reserved_is_not_asked_for_again(
+    visit: Visit, balance: float, reserved: float, left: float
+) -> None:
+    order = {**owed(balance, total=100, authorized="PARTIAL", kind="total"), "totalAuthorized": {"amount": reserved}}
+    visit.saleor.set_answers("order", order, owed(0, authorized="FULL", kind="total"))
+    visit.saleor.set_answers(START, PAID)
+    await visit.open(checkout_id=ORDER)
+    await pay(visit, f"Pay {left:.2f}\N{NO-BREAK SPACE}UAH").click()
+    await wait_for_events(visit.page, "paid")
+    assert visit.saleor.variables(START)[0]["amount"] == left
+
+
 async def test_a_part_is_paid_and_the_rest_is_shown(visit: Visit) -> None:
     visit.saleor.set_answers(OWED, owed(1569.5), owed(1369.5))
     visit.saleor.set_answers(START, PAID)

@@ -33,7 +33,9 @@ const OWED = /* GraphQL */ `
   }`;
 const OWED_OF_ORDER = /* GraphQL */ `
   query WhatIsOwedOfOrder($id: ID!) {
-    order(id: $id) { channel { slug } authorizeStatus total { gross { amount currency } } totalBalance { amount } }
+    order(id: $id) {
+      channel { slug } authorizeStatus total { gross { amount currency } } totalBalance { amount } totalAuthorized { amount }
+    }
   }`;
 const SAVED = /* GraphQL */ `
   query SavedCards($channel: String!) {
@@ -346,12 +348,12 @@ const isOrder = (id) => {
   }
 };
 
-/** What nobody has paid yet; undefined where only a part is reserved: shoppers are not told how much that is. */
-function leftToPay({ authorizeStatus, totalBalance }, total) {
+/** What nobody has paid yet; undefined where a part of a checkout is reserved: shoppers are not told how much that is. */
+function leftToPay({ authorizeStatus, totalBalance, totalAuthorized }, total) {
   if (!total || !totalBalance) return undefined;
-  const left = Math.max(-totalBalance.amount, 0);
   if (authorizeStatus === "FULL") return 0;
-  return authorizeStatus === "PARTIAL" && left === total.amount ? undefined : left;
+  const left = Math.max(Number((-totalBalance.amount - (totalAuthorized?.amount ?? 0)).toFixed(3)), 0);
+  return !totalAuthorized && authorizeStatus === "PARTIAL" && left === total.amount ? undefined : left;
 }
 
 /** Whether Saleor says that a transaction pays for another checkout or order: an address may name any. */
