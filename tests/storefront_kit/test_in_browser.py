@@ -308,6 +308,16 @@ async def test_words_for_developers_are_not_shown_to_shoppers(visit: Visit) -> N
     assert [complaint for complaint in visit.complaints if "MISSING_PHONE" in complaint]
 
 
+async def test_developers_read_everything_that_is_missing_at_once(visit: Visit) -> None:
+    missing = [{"code": code, "message": f"Pass it: {code}."} for code in ("MISSING_PHONE", "MISSING_EMAIL")]
+    visit.saleor.set_answers(START, session("CHARGE_FAILURE", {"errors": missing}))
+    await visit.open()
+    await presses(visit)
+    await visit.wait_for_state("declined")
+    for error in missing:
+        assert [said for said in visit.complaints if f"{error['code']}: {error['message']}" in said]
+
+
 async def test_a_card_number_where_a_name_belongs_is_told_to_whoever_typed_it(visit: Visit) -> None:
     words = "Please remove the card number from your name."
     visit.saleor.set_answers(START, refused_session("CARD_DATA_REFUSED", words, field="data.customer.firstName"))

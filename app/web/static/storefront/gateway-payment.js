@@ -386,7 +386,8 @@ function standing({ transaction, transactionEvent: event, data, errors }) {
   if (outcome === "SUCCESS" || outcome === "REQUEST") {
     return { ...known, is: flow === "CHARGE" ? "paid" : "reserved", confirmed: outcome === "SUCCESS" };
   }
-  const why = { code: told?.code, said: told?.message, field: told?.field, retryAfter: told?.retryAfter };
+  const others = data?.errors?.slice(1);
+  const why = { code: told?.code, said: told?.message, field: told?.field, retryAfter: told?.retryAfter, others };
   const left = TOO_HIGH.has(told?.code) ? told.amountToPay : 0;
   if (outcome === "FAILURE" && event.pspReference) {
     // Saleor answers by itself once it has heard of a failure. Then the code stands in the words for staff only.
@@ -993,7 +994,10 @@ export class GatewayPaymentElement extends (globalThis.HTMLElement ?? Object) {
     this.#show(is, UNDER_WAY.has(code) ? "slow" : is, { text, ...again });
     const field = { number: "number", expMonth: "expiry", expYear: "expiry", cvv: "cvv" }[now.field?.split(".").at(-1)];
     if (code === "INVALID_CARD" && field && this.#parts.fields) this.#mark([field]);
-    if (!FOR_SHOPPERS.has(code) && !/^\d{4}$/.test(code)) console.error(`<gateway-payment>: ${code}: ${said}`);
+    for (const error of [{ code, message: said }, ...(now.others ?? [])]) {
+      if (FOR_SHOPPERS.has(error.code) || /^\d{4}$/.test(error.code)) continue;
+      console.error(`<gateway-payment>: ${error.code}: ${error.message}`);
+    }
     return this.#tell("failed", { transactionId, code, message: text, retryAfter: now.retryAfter, details: said });
   }
 
