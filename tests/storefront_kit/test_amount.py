@@ -12,7 +12,6 @@ from tests.storefront_kit.conftest import (
     PROCESS,
     START,
     TRANSACTION,
-    Answer,
     Visit,
     gateway_config,
     refused_session,
@@ -28,7 +27,7 @@ ORDER = "T3JkZXI6MQ=="
 
 def owed(
     left: float, *, total: float = 1569.5, authorized: str = "NONE", kind: str = "totalPrice", currency: str = "UAH"
-) -> Answer:
+) -> dict[str, Any]:
     """Return what Saleor says of a checkout, or of an order (``kind`` ``total``)."""
     return {
         "channel": {"slug": "uah"},
