@@ -161,10 +161,19 @@ async def reset_far_future_jobs(session: AsyncSession, work: JobQueue, now: date
     if work.rare is not None:
         is_rare, max_delay = work.rare
         beyond.append(~is_rare | (work.due > now + max(max_delay, lease)))
-    theirs = select(work.row_id).where(*beyond).with_for_update(skip_locked=True).cte("theirs")
-    moving: Any = update(work.table).where(work.row_id.in_(select(*theirs.c))).values({work.due: now})
+    theirs = locked_rows(select(work.row_id).where(*beyond))
+    moving: Any = update(work.table).where(work.row_id.in_(theirs)).values({work.due: now})
     moving = moving.returning(work.row_id)
     return len((await session.exec(moving)).all())
+
+
+def locked_rows(rows: Any) -> Any:
+    """Return the ids that a query finds and locks, without rows that others have locked: for an update's ``where``.
+
+    The rows are locked in a query of their own (a CTE), which PostgreSQL runs once: as a subquery it may be run again
+    for each row of the table, if the server believes that there are few.
+    """
+    return select(*rows.with_for_update(skip_locked=True).cte("locked").c)
 
 
 def _new_due_values(work: JobQueue, due: Any, *, tries: int) -> dict[Any, Any]:
@@ -183,18 +192,13 @@ def _front_query(work: JobQueue, rows: int) -> Any:
 
 @cache
 def _claim_statement(work: JobQueue) -> Any:
-    """Return the statement that claims those ``wanted`` rows that are still due; built once, as above.
-
-    The rows are locked in a query of their own (a CTE), which PostgreSQL runs once: as a subquery it may be run again
-    for each row of the table, if the server believes that there are few.
-    """
+    """Return the statement that claims those ``wanted`` rows that are still due; built once, as above."""
     wanted = work.row_id.in_(bindparam("wanted", expanding=True))
-    still_due = select(work.row_id).where(wanted, *_due_conditions(work)).with_for_update(skip_locked=True)
+    still_due = locked_rows(select(work.row_id).where(wanted, *_due_conditions(work)))
     moved = _new_due_values(work, bindparam("until", type_=work.due.type), tries=1)
     trace = literal(None) if work.trace is None else work.trace
     tries = literal(0) if work.tries is None else work.tries
-    locked = still_due.cte("locked")
-    claiming: Any = update(work.table).where(work.row_id.in_(select(*locked.c))).values(moved)
+    claiming: Any = update(work.table).where(work.row_id.in_(still_due)).values(moved)
     claiming = claiming.returning(work.row_id, trace, tries)
     return claiming.execution_options(
         synchronize_session=False

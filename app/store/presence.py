@@ -18,7 +18,7 @@ from sqlmodel.ext.asyncio.session import AsyncSession
 
 from app.core.ids import PaymentRowId
 from app.core.vocabulary import EventState, Flow, PaymentStatus
-from app.store.job_queue import JobQueue
+from app.store.job_queue import JobQueue, locked_rows
 from app.store.tables import Installation, Payment, SaleorEvent
 
 CHECK_INTERVAL = timedelta(minutes=15)
@@ -80,17 +80,14 @@ async def retry_events_now(session: AsyncSession, installation_id: int, now: dat
 
     So are those that have not been tried yet; one that waits because Saleor could not be asked first has an error.
     """
-    waiting = (
-        select(SaleorEvent.id)
-        .where(
-            SaleorEvent.installation_id == installation_id,
-            SaleorEvent.state == EventState.WAITING,
-            or_(col(SaleorEvent.attempts) > 0, col(SaleorEvent.last_error).is_not(None)),
-            col(SaleorEvent.next_attempt_at) > now,
-        )
-        .with_for_update(skip_locked=True)
+    waiting = select(SaleorEvent.id).where(
+        SaleorEvent.installation_id == installation_id,
+        SaleorEvent.state == EventState.WAITING,
+        or_(col(SaleorEvent.attempts) > 0, col(SaleorEvent.last_error).is_not(None)),
+        col(SaleorEvent.next_attempt_at) > now,
     )
-    await session.exec(update(SaleorEvent).where(col(SaleorEvent.id).in_(waiting)).values(next_attempt_at=now))
+    retried = update(SaleorEvent).where(col(SaleorEvent.id).in_(locked_rows(waiting))).values(next_attempt_at=now)
+    await session.exec(retried)
 
 
 async def record_token_check(

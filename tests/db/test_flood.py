@@ -1,7 +1,7 @@
 """A store with a flood of work, and another with a little: how long the second waits, counted in jobs of the first."""
 
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -19,6 +19,7 @@ from app.store.inbox import NOTIFICATIONS
 from app.store.installations import InstallationRepository
 from app.store.job_queue import Capacity, JobQueue, Tenant, claim
 from app.store.outbox import EVENTS
+from app.store.presence import retry_events_now
 from app.store.tables import MerchantAccount, Notification, Operation, Payment, SaleorEvent
 from tests.db.rows import NOON, a_new_payment, an_account, an_event, an_installation, an_operation
 from tests.statements import record_statements
@@ -121,7 +122,22 @@ async def test_the_rows_of_a_claim_are_locked_by_a_query_that_runs_once(
     database = locking_database
     with record_statements(database) as asked:
         await would_be_claimed(database, NOTIFICATIONS, Capacity(MOST, SHARE, {}))
-    [(statement, parameters)] = [one for one in asked if "UPDATE notification" in one[0]]
+    await expect_rows_locked_once(database, asked, "UPDATE notification")
+
+
+async def test_the_failed_events_of_a_store_are_locked_by_a_query_that_runs_once(
+    locking_database: Database, stores: Stores
+) -> None:
+    """It runs when a Saleor can be reached again, or has the app again: another store's flood must not end that."""
+    database = locking_database
+    with record_statements(database) as asked:
+        async with database.transaction() as session:
+            await retry_events_now(session, stores.quiet.installation_id, NOON)
+    await expect_rows_locked_once(database, asked, "UPDATE saleor_event")
+
+
+async def expect_rows_locked_once(database: Database, asked: Sequence[tuple[str, Any]], beginning: str) -> None:
+    [(statement, parameters)] = [one for one in asked if beginning in one[0]]
     async with database.engine.connect() as connection:
         plan = [row[0] for row in (await connection.exec_driver_sql(f"EXPLAIN {statement}", parameters)).all()]
     assert any("CTE locked" in line for line in plan), plan
