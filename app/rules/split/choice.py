@@ -33,7 +33,7 @@ def choose_next_refund_split(
     _check_is_split(aggregate)
     chosen = parse_choice(taken_from)
     check_choice(chosen, standing_of(aggregate).at_most, aggregate.payment.currency, names)
-    aggregate.payment.next_refund_split = {who: str(amount) for who, amount in sorted(chosen.items())}
+    aggregate.payment.next_refund_split = _as_stored(chosen)
     aggregate.payment.updated_at = now
     return chosen
 
@@ -46,7 +46,7 @@ def update_choice(aggregate: PaymentAggregate, refund: Operation, before: State)
     payment, used = aggregate.payment, refund.requested.chosen_shares
     if not used or refund.requester is not Origin.SALEOR:
         return
-    chosen = {who: str(amount) for who, amount in sorted(used.items())}
+    chosen = _as_stored(used)
     if before is not State.FAILURE and refund.has_surely_failed:
         payment.next_refund_split = payment.next_refund_split or chosen
     elif before is State.FAILURE and refund.state is State.SUCCESS and payment.next_refund_split == chosen:
@@ -82,6 +82,10 @@ def _add_share(chosen: dict[str, Decimal], text: str, amount: Decimal) -> None:
         message = LazyMessage("The sub-merchant %(who)s is given twice.", who=who)
         raise RefusalError(RefusalCode.INVALID_DATA, message, text)
     chosen[who] = money
+
+
+def _as_stored(shares: Mapping[str, Decimal]) -> dict[str, str]:
+    return {who: str(amount) for who, amount in sorted(shares.items())}
 
 
 def clear_choice(aggregate: PaymentAggregate, now: datetime) -> None:
