@@ -5,6 +5,7 @@ import pytest
 
 from integration_base_tests.clock import Clock
 from saleor_app_sdk_tests.fake_saleor import API_URL, InMemoryStore, InstalledApp, MinimalSaleor, Row
+from saleor_app_sdk_tests.handshake import Handshake
 from saleor_app_sdk_tests.served_app import AppClient, ScriptedHandlers, make_app, open_client
 
 
@@ -53,3 +54,9 @@ async def app_client(
 ) -> AsyncIterator[AppClient]:
     async with open_client(make_app(store, http, clock, handlers=handlers)) as client:
         yield AppClient(client, saleor, handlers)
+
+
+@pytest.fixture
+async def handshake(store: InMemoryStore, http: httpx2.AsyncClient, clock: Clock) -> AsyncIterator[Handshake]:
+    async with open_client(make_app(store, http, clock)) as client:
+        yield Handshake(client)
