@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
 from functools import partial
 from pathlib import Path
 from zlib import crc32
@@ -22,6 +22,20 @@ BEYOND_THE_INTERFACE = {
     "test_wallets_in_the_storefront.py",
 }
 """Stories of what the gateway's interface does not have."""
+
+
+_LAST_LINES = 60
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show what the app of a failed story has logged: it is a process of its own, and its folder goes."""
+    report = yield
+    folder = getattr(item, "funcargs", {}).get("tmp_path")
+    if report.failed and folder is not None and (log := folder / "app.log").exists():
+        lines = log.read_text(errors="replace").splitlines()[-_LAST_LINES:]
+        report.sections.append((f"The app's log ({report.when})", "\n".join(lines)))
+    return report
 
 
 @pytest.fixture(scope="session")

@@ -32,7 +32,6 @@ from tests.journeys.stories import begin, order_id_of, paid_order, wait_for_even
 _AT_ONCE = 4
 _BETWEEN_CHECKS = 0.1
 _DRAIN = "6"  # the checks themselves take their time on a busy machine
-_BUDGET = "12"  # a store's own: processes that start leave little of the processor to those that answer
 _OF_ONE_HOP = {"connection", "keep-alive", "transfer-encoding", "content-length", "content-encoding", "host"}
 
 
@@ -99,10 +98,7 @@ async def open_behind_a_proxy(
     """Yield a shop with two web processes behind a proxy, and two workers; all of them, the web first."""
     async with AsyncExitStack() as ending:
         proxy, url = await ending.enter_async_context(a_proxy())
-        told = {
-            **environment, "APP_BASE_URL": url, "APP_WORKER": "false", "APP_SHUTDOWN_DELAY_SECONDS": _DRAIN,
-            "APP_WEBHOOK_TIMEOUT_SECONDS": _BUDGET,
-        }  # fmt: skip
+        told = {**environment, "APP_BASE_URL": url, "APP_WORKER": "false", "APP_SHUTDOWN_DELAY_SECONDS": _DRAIN}
 
         def process(*words: Any) -> ServerProcess:
             started = ServerProcess(*words)

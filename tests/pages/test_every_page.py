@@ -65,7 +65,10 @@ async def opened(page: Page, address: str) -> Frame:
 
 @asynccontextmanager
 async def staying(page: Page) -> AsyncIterator[None]:
-    """Let the page lead nowhere else: some do by themselves after seconds, and to look at one can take longer."""
+    """Let the page lead nowhere else: some do by themselves after seconds, and to look at one can take longer.
+
+    It is left at the end, or it would still lead away while the next one is opened.
+    """
 
     async def stay(route: Route) -> None:
         if route.request.is_navigation_request():
@@ -75,6 +78,7 @@ async def staying(page: Page) -> AsyncIterator[None]:
 
     await page.route("**/*", stay)
     yield
+    await page.goto("about:blank")
     await page.unroute("**/*", stay)
 
 

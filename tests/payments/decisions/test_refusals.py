@@ -68,7 +68,7 @@ def a_refund(amount: Decimal = HUNDRED) -> tuple[PaymentAggregate, Operation]:
 async def answered(aggregate: PaymentAggregate, refund: Operation, reply: Reply) -> str | None:
     """Record the answer to the refund; return the result that Saleor is answered, None: it is pending."""
     request = Refund(order_id=ORDER, order_currency="UAH", refund_amount=refund.amount)
-    outcome = await outcome_of(reply, lambda client: client.refund(request, timeout=1))
+    outcome = await outcome_of(reply, lambda client: client.refund(request, timeout=30))
     CallReturned(row_id_of(refund), outcome, decision_context(answering=refund.id)).decide(aggregate, [])
     return action_response(aggregate, refund, AvailableAction.REFUND, None).result
 
@@ -181,7 +181,7 @@ async def test_what_no_other_attempt_cures_does_not_say_try_again(
 ) -> None:
     request = planned(an_account()).request
     reply = json_reply(refusal, status)
-    outcome = await outcome_of(reply, lambda client: client.create_hosted(request, timeout=1))
+    outcome = await outcome_of(reply, lambda client: client.create_hosted(request, timeout=30))
     aggregate = an_aggregate(Flow.CHARGE, State.INTENT)
     aggregate.payment.language = "uk"
     create = aggregate.create

@@ -236,7 +236,7 @@ async def test_a_subscription(client: GatewayClient) -> None:
     first = await client.create_direct(direct(init_recurring=plan, **CARD), timeout=30)
     assert first.recurring is not None
     found = await client.subscriptions.transactions(
-        first.recurring.id, method=Method.PURCHASE, status=Status.SUCCESS, timeout=5
+        first.recurring.id, method=Method.PURCHASE, status=Status.SUCCESS, timeout=30
     )
     assert [record.order_id for record in found] == ["order1"]
     ended = await client.subscriptions.cancel(first.recurring.id, timeout=30)

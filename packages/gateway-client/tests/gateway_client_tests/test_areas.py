@@ -113,7 +113,7 @@ async def test_the_transactions_of_a_subscription(client: GatewayClient, gateway
     )
     for _ in range(2):
         (record,) = await client.subscriptions.transactions(
-            "r-1", method=Method.PURCHASE, status=Status.SUCCESS, timeout=5
+            "r-1", method=Method.PURCHASE, status=Status.SUCCESS, timeout=30
         )
         assert record.order_id == "order1"
     assert gateway.last.path == f"/api/v1/pos/{POS_ID}/recurring/r-1"
@@ -140,7 +140,7 @@ async def test_a_charge_of_a_subscription_is_refunded(client: GatewayClient, gat
     assert gateway.last.json == {"pos_id": POS_ID, "order_currency": "UAH", "refund_amount": Decimal("0.30")}
     with pytest.raises(InvalidRequestError):
         await client.subscriptions.refund(
-            "r-1", "p-1", SubscriptionRefund(order_currency="UAH", pos_id=SHOP), timeout=5
+            "r-1", "p-1", SubscriptionRefund(order_currency="UAH", pos_id=SHOP), timeout=30
         )
 
 

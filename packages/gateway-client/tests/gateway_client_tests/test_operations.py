@@ -61,7 +61,7 @@ async def test_capture_all_or_a_part(client: GatewayClient, gateway: ScriptedSer
     assert gateway.last.json == {"pos_id": POS_ID, **ASKED}
     await client.capture(
         Capture(**ASKED, charge_amount=Decimal("10.5"), comment="часткове", server_url="https://shop.example/hook"),
-        timeout=5,
+        timeout=30,
     )
     assert b'"charge_amount":10.50' in gateway.last.body
     assert gateway.last.json["comment"] == "часткове"
@@ -110,7 +110,7 @@ async def test_refund_all_or_a_part(client: GatewayClient, gateway: ScriptedServ
             f_receipt_delivery=ReceiptDelivery.VIBER,
             products=[Product(id="1", name="Кава", amount=Decimal("0.30"), qty=1)],
         ),
-        timeout=5,
+        timeout=30,
     )
     assert b'"refund_amount":0.30,' in gateway.last.body
     assert gateway.last.json["f_receipt_delivery"] == "viber"
@@ -122,7 +122,7 @@ async def test_refund_of_sub_merchants_says_currency_not_order_currency(
 ) -> None:
     gateway.will_answer(answer("refund", split_fee={"amount": Decimal("0.05"), "currency": "UAH"}))
     record = await client.split_refund(
-        SplitRefund(order_id="order1", currency="UAH", refund_amount=Decimal(10), split=SHARES), timeout=5
+        SplitRefund(order_id="order1", currency="UAH", refund_amount=Decimal(10), split=SHARES), timeout=30
     )
     assert gateway.last.path == "/api/v1/split/refund"
     assert gateway.last.json == {

@@ -141,7 +141,7 @@ async def test_a_register_is_started_without_the_endpoints_key(
             methods=(Method.PURCHASE, Method.RECURRENT),
             transaction_details=(RegisterColumn.ORDER_ID, RegisterColumn.RECEIVER_FEE),
         ),
-        timeout=5,
+        timeout=30,
     )
     assert (ticket.report_id, ticket.count) == ("77", 2)
     assert gateway.last.path == "/register-host/streaming-report/start"

@@ -11,6 +11,7 @@ import httpx2
 import pytest
 
 from integration_base.outbound import CheckedTransport, Guard, no_guard
+from integration_base_tests.waiting import LONGEST_WAIT
 
 PRIVATE = [
     "localhost", "LOCALHOST", "localhost.", "sandbox", "db.internal", "x.localhost", "x.localhost.", "printer.local",
@@ -62,8 +63,9 @@ def guarded(_host: str) -> bool:
 
 @asynccontextmanager
 async def connecting(
-    trusted: ssl.SSLContext | None = None, guard: Guard = no_guard
+    trusted: ssl.SSLContext | None = None, guard: Guard = no_guard, *, timeout: float = LONGEST_WAIT
 ) -> AsyncIterator[httpx2.AsyncClient]:
+    """``timeout``: seconds for each step, such as the look-up of a name; short only where a test waits for its end."""
     transport = CheckedTransport(trusted or ssl.create_default_context(), httpx2.Limits(), guard)
-    async with httpx2.AsyncClient(transport=transport, trust_env=False, timeout=0.5) as http:
+    async with httpx2.AsyncClient(transport=transport, trust_env=False, timeout=timeout) as http:
         yield http

@@ -13,6 +13,7 @@ from integration_base.outbound import Guard, no_guard
 from integration_base_tests.loopback import Behaviour, Garbage, HangUp, ReceivedRequest, Reply, Silence, serve_replies
 from integration_base_tests.outbound import connecting
 from integration_base_tests.tls_server import https_server
+from integration_base_tests.waiting import LONGEST_WAIT
 
 
 def test_each_failure_has_words_of_its_own() -> None:
@@ -24,6 +25,11 @@ async def failure_of(http: httpx2.AsyncClient, url: str) -> ConnectionFailure:
     with pytest.raises(httpx2.RequestError) as caught:
         await http.get(url)
     return classify_connection_failure(caught.value)
+
+
+def timeout_for(expected: ConnectionFailure) -> float:
+    """Return the seconds after which the client gives up: few only where that is what is expected."""
+    return 0.5 if expected is ConnectionFailure.TIMED_OUT else LONGEST_WAIT
 
 
 async def test_a_certificate_that_nobody_vouches_for(tmp_path: Path) -> None:
@@ -82,7 +88,7 @@ async def test_a_server_that_does_not_answer_as_one(behaviour: Behaviour, expect
     async def answer(_heard: ReceivedRequest) -> Behaviour:
         return behaviour
 
-    async with serve_replies(answer) as address, connecting() as http:
+    async with serve_replies(answer) as address, connecting(timeout=timeout_for(expected)) as http:
         assert await failure_of(http, address) is expected
 
 
@@ -101,7 +107,7 @@ async def test_a_server_that_speaks_no_tls(first_bytes: bytes | None, expected: 
         writer.close()
 
     server = await asyncio.start_server(answer, "127.0.0.1", 0)
-    async with server, connecting() as http:
+    async with server, connecting(timeout=timeout_for(expected)) as http:
         assert await failure_of(http, f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/") is expected
 
 

@@ -38,10 +38,10 @@ async def test_a_connection_goes_to_what_was_checked_whatever_the_name_leads_to_
     names.told["gateway.example.com"] = [["93.184.216.34"], ["127.0.0.1"]]
     dialled = Dialled()
     with pytest.raises(httpcore2.ConnectError):
-        await CheckedBackend(guarded, dialled).connect_tcp("gateway.example.com", 443, timeout=1)
+        await CheckedBackend(guarded, dialled).connect_tcp("gateway.example.com", 443, timeout=30)
     assert (names.asked, dialled.hosts) == (["gateway.example.com"], ["93.184.216.34"])
     with pytest.raises(httpcore2.ConnectError, match="public internet"):
-        await CheckedBackend(guarded, dialled).connect_tcp("gateway.example.com", 443, timeout=1)
+        await CheckedBackend(guarded, dialled).connect_tcp("gateway.example.com", 443, timeout=30)
     assert dialled.hosts == ["93.184.216.34"]
 
 
@@ -51,7 +51,7 @@ async def test_of_several_addresses_none_may_be_private(names: Names, led_to: li
     names.told["gateway.example.com"] = [led_to]
     dialled = Dialled()
     with pytest.raises(httpcore2.ConnectError):
-        await CheckedBackend(guarded, dialled).connect_tcp("gateway.example.com", 443, timeout=1)
+        await CheckedBackend(guarded, dialled).connect_tcp("gateway.example.com", 443, timeout=30)
     assert dialled.hosts == []
 
 

@@ -125,7 +125,7 @@ async def test_what_is_not_on_the_cassette_is_not_asked_anywhere() -> None:
         with pytest.raises(CannotOverwriteExistingCassetteException):
             await harness.http.get(other.url)
         with pytest.raises(CannotOverwriteExistingCassetteException):
-            await harness.client.get_order("nobody-told-of-it", timeout=1)
+            await harness.client.get_order("nobody-told-of-it", timeout=30)
         assert not other.requests
 
 
