@@ -19,7 +19,7 @@ from app.core.vocabulary import Flow, Kind, State
 from app.i18n.currencies import smallest_unit
 from app.rules.balance import ZERO, balance
 from app.rules.split.allocation import IndivisibleError, Shares, distribute, total_of, without
-from app.rules.split.products import DELIVERY, article_of
+from app.rules.split.products import DELIVERY, article_of, is_gift
 from app.rules.split.remainder import Remainder, divide_refund
 from gateway_client.models import FiscalProduct
 from saleor_app_sdk.events import GrantedRefund
@@ -129,11 +129,16 @@ def _assumed_shares(refund: Operation, rest: Remainder) -> Mapping[str, Decimal]
 
 
 def _granted_worth(granted: GrantedRefund | None, sold: Goods) -> dict[str, Fraction]:
-    """Return each product's part of a granted refund; empty when the lines do not determine it."""
+    """Return each product's part of a granted refund; empty when the lines do not determine it.
+
+    A gift that was sent back determines nothing: no receipt has it.
+    """
     worth: dict[str, Fraction] = {}
     for granted_line in (granted.lines if granted else None) or ():
         line = granted_line.order_line
         price, key = line.total_price, _key_of(article_of(line), sold)
+        if price is not None and is_gift(price):
+            continue
         if key is None or price is None or line.quantity < 1:
             return {}
         worth[key] = worth.get(key, Fraction()) + Fraction(price.gross.amount) * granted_line.quantity / line.quantity

@@ -107,6 +107,11 @@ def article_of(line: SourceLine) -> str:
     return str(uuid5(_ARTICLE_NAMESPACE, line.variant_id or line.id))
 
 
+def is_gift(price: TaxedMoney) -> bool:
+    """Return True for the price of a line that costs nothing: a receipt has no line for it."""
+    return price.gross.amount <= 0
+
+
 DELIVERY = str(uuid5(_ARTICLE_NAMESPACE, "delivery"))
 
 
@@ -119,7 +124,7 @@ def piece_prices(total: Decimal, quantity: int, unit: Decimal = CENT) -> list[tu
 
 def _item_of_line(line: SourceLine) -> Item | None:
     price = line.total_price
-    if price is None or price.gross.amount <= 0:  # a gift: a receipt has no line for nothing
+    if price is None or is_gift(price):
         return None
     percent = _tax_percent(price, line.quantity) if line.tax_rate is None else line.tax_rate * 100
     article = article_of(line)

@@ -147,6 +147,13 @@ def test_a_granted_refund_of_a_delivery_that_was_free_keeps_to_its_lines() -> No
     assert said == {article(aggregate, 1): Decimal("40.00")}
 
 
+def test_a_granted_refund_of_a_line_with_a_gift_keeps_to_the_line() -> None:
+    """What came with it for nothing is sent back too: it is on no receipt."""
+    aggregate = sold(checkout(line(1, "120.00"), line(2, "80.00"), line(3, "0.00")), Decimal("200.00"))
+    said = again(aggregate, Kind.REFUND, Decimal("120.00"), granted((1, 1, 1, "120.00"), (3, 1, 1, "0.00")))
+    assert said == {article(aggregate, 1): Decimal("120.00")}
+
+
 def test_a_granted_refund_of_another_total_keeps_to_its_lines() -> None:
     aggregate = sold(checkout(line(1, "120.00", 3), line(2, "80.00")), Decimal("200.00"))
     assert again(aggregate, Kind.REFUND, Decimal("50.00"), granted((1, 1, 3, "120.00"))) == {
