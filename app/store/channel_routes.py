@@ -28,12 +28,17 @@ def select_route(
 
 
 async def payment_ids_of_test_projects(
-    session: AsyncSession, installation_id: int, channel: str
+    session: AsyncSession, installation_id: int, channel: str, account_id: str | None
 ) -> Sequence[PaymentRowId]:
     """Return the row ids of payments of a channel in test projects that can be paid, or go on to be.
 
-    The latter: their order may yet be placed, or their subscription is charged. Newest first.
+    The latter: their order may yet be placed, or their subscription is charged. Newest first. A payment keeps the slug
+    that its channel had. So those that ``account_id``, to which the channel's money went, has taken under a slug that
+    no channel has any more are the channel's too.
     """
+    routed = select(ChannelRoute.channel).where(ChannelRoute.installation_id == installation_id)
+    has_no_slug_now = and_(col(Payment.channel) != "", col(Payment.channel).not_in(routed))  # trials have no channel
+    was_renamed = and_(col(Payment.account_id) == account_id, has_no_slug_now)
     paid = col(Payment.status).in_((PaymentStatus.AUTHORIZED, PaymentStatus.PAID))
     has_ended = func.coalesce(col(Payment.recurring_status), "") == SUBSCRIPTION_CANCELED
     query = (
@@ -41,7 +46,7 @@ async def payment_ids_of_test_projects(
         .join(MerchantAccount, col(MerchantAccount.id) == col(Payment.account_id))
         .where(
             Payment.installation_id == installation_id,
-            Payment.channel == channel,
+            or_(col(Payment.channel) == channel, was_renamed),
             col(MerchantAccount.test_project),
             or_(
                 col(Payment.status) == PaymentStatus.PENDING,

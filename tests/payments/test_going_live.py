@@ -161,6 +161,21 @@ async def test_pages_of_live_accounts_stay_open(shop: Shop, live: MerchantAccoun
     assert await closing_reasons(shop) == []
 
 
+async def rename_channel(shop: Shop) -> None:
+    for slug in ("uah", "ukraine"):
+        await shop.services.accounts.follow_channels(shop.installation.id, {"Q2hhbm5lbDox": slug})
+
+
+async def test_pages_from_before_the_channel_was_renamed_are_closed(shop: Shop, live: MerchantAccount) -> None:
+    await begin_on_checkout(shop)
+    await rename_channel(shop)
+
+    shop.clock.forward(seconds=1)
+    await assign_channel(shop.services, "ukraine", live)
+
+    assert await closing_reasons(shop) == [CloseReason.LEFT_TEST_PROJECT]
+
+
 async def test_pages_of_another_channel_stay_open(shop: Shop, live: MerchantAccount) -> None:
     await begin_on_checkout(shop)
 
@@ -193,6 +208,17 @@ async def test_subscription_of_a_test_project_is_for_staff_until_it_is_cancelled
     shop.gateway.will_answer(CANCELLED)
     await cancel_subscription(shop.services, shop.order_id, "olena")
     assert not (await shop.aggregate()).payment.has_problems
+
+
+async def test_subscription_from_before_the_channel_was_renamed_is_for_staff(
+    shop: Shop, live: MerchantAccount
+) -> None:
+    await subscribe(shop)
+    await rename_channel(shop)
+
+    await assign_channel(shop.services, "ukraine", live)
+
+    assert await subjects(shop) == [(AlertKind.CHARGED_ON, 1)]
 
 
 async def test_cancelled_subscription_of_a_test_project_is_left_alone(shop: Shop, live: MerchantAccount) -> None:

@@ -174,11 +174,13 @@ async def assign_channel(services: Services, channel: str, account: MerchantAcco
     If that is real money, the pages of test projects that are still open in the channel are closed: a test card must
     not pay a real order. Staff are shown the subscriptions of test projects that go on.
     """
+    routes = await services.accounts.routes(account.installation_id)
+    before = next((route.account_id for route in routes if route.channel == channel), None)
     await services.accounts.map_channel(channel, account.id)
     if account.test_project:
         return
     async with services.database.transaction() as session:
-        found = await payment_ids_of_test_projects(session, account.installation_id, channel)
+        found = await payment_ids_of_test_projects(session, account.installation_id, channel, before)
     for payment_id in found:
         await services.payments.record(ById(payment_id), ChannelWentLive(services.now()))
 
