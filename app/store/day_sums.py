@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any, TypeAlias
 
 import sqlalchemy as sa
-from sqlalchemy import Date, delete, exists, func, insert, text
+from sqlalchemy import Date, and_, delete, exists, func, insert, or_, text
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import aliased
 from sqlalchemy.sql.compiler import SQLCompiler
@@ -166,17 +166,21 @@ async def our_shares(session: AsyncSession, account_ids: Collection[str], days: 
     """Return how our totals divide among sub-merchants; two queries. The fee of a share is not reported to us.
 
     For operations that others made on a split payment (a refund in the merchant portal) no record names the
-    sub-merchant: their receiver is "".
+    sub-merchant: their receiver is "". So it is for a payment of which the payer has changed the amount: its shares are
+    those of the requested one.
     """
     day: Any = utc_day(col(Operation.booked_at))
     columns: tuple[Any, ...] = (
         *(day, col(Operation.account_id), col(SplitShare.sub_merchant_id), col(Operation.currency)),
         col(Operation.kind),
     )
+    is_payment = col(Operation.kind) == Kind.CREATE
+    was_changed = and_(is_payment, col(Operation.amount) != col(Payment.amount))
     query: Any = (
         sa.select(*columns, func.sum(col(SplitShare.amount)), func.count())
         .join(SplitShare, col(SplitShare.operation_id) == col(Operation.id))
-        .where(*_booked_in(account_ids, days))
+        .join(Payment, col(Payment.id) == col(Operation.payment_id))
+        .where(*_booked_in(account_ids, days), ~was_changed)
         .group_by(*columns)
     )
     found = [
@@ -191,7 +195,8 @@ async def our_shares(session: AsyncSession, account_ids: Collection[str], days: 
     is_divided = exists().where(col(SplitShare.operation_id) == col(Operation.id))
     undivided: Any = (
         sa.select(*columns, func.sum(col(Operation.amount)), func.count())
-        .where(*_booked_in(account_ids, days), col(Operation.kind) != Kind.CREATE, is_split, ~is_divided)
+        .join(Payment, col(Payment.id) == col(Operation.payment_id))
+        .where(*_booked_in(account_ids, days), is_split, or_(was_changed, and_(~is_payment, ~is_divided)))
         .group_by(*columns)
     )
     found += [

@@ -296,8 +296,11 @@ def _match_differences(aggregate: PaymentAggregate, entry: Entry, operation: Ope
 
 
 def _receivers_agree(entry: Entry, operation: Operation) -> bool:
-    """Return whether the same sub-merchants received the same amounts, as far as both sides state them."""
-    shares = operation.shares
+    """Return whether the same sub-merchants received the same amounts, as far as both sides state them.
+
+    If the payer has changed the amount, the shares are those of the requested one, and state nothing.
+    """
+    shares = operation.shares if sum(operation.shares.values()) == operation.amount else {}
     return not (shares and entry.receivers) or _same_receivers(dict(entry.receivers), shares)
 
 

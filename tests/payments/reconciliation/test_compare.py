@@ -103,6 +103,8 @@ class TestThereIsNone:
         assert kinds(aggregate, line()) == ["amount"]
         aggregate.create.details = Details(processed=StatedSum(amount=Decimal("90.00"))).to_row()
         assert kinds(aggregate, line()) == kinds(aggregate, line(amount="90.00")) == []
+        split(aggregate, aggregate.create, maker="70.00", seller="30.00")  # of what was asked
+        assert kinds(aggregate, line(receiver="maker", receiver_amount=Decimal("60.00"))) == []
 
     def test_when_the_books_lag_behind(self) -> None:
         assert kinds(payment(), line(status="pending")) == []

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from app.core.vocabulary import Kind, State
+from app.reports.money import GroupBy, read_money
+from app.store.day_sums import Days
 from app.store.tables import ProductsForm
 from integration_base_tests.loopback import HangUp, ReceivedRequest, json_reply
 from tests.payments.fake_gateway import action_of, operation, payment
@@ -240,6 +242,10 @@ class TestOthersAct:
         await market.notify(changed)
         await market.work()
         assert (await standing(market)).left == of(market="35.00", potter="150.00", smith="99.75")
+        # That is assumed: no record says whose it is.
+        today = market.services.now().date()
+        money = await read_money(market.services, [market.account], Days(today, today))
+        assert [(row.names, row.ours.charged) for row in money.rows(GroupBy.RECEIVER)] == [(("",), Decimal("284.75"))]
 
 
 def products(said: list[dict[str, Any]]) -> dict[str, list[tuple[str, int]]]:
