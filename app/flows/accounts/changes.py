@@ -12,6 +12,7 @@ from app.flows.accounts.gateway_access import WALLETS, AreaFinding, check_wallet
 from app.flows.accounts.gateway_endpoint import GatewayEndpoint, build_credentials
 from app.rules.accounts.options import DEFAULT_CURRENCIES
 from app.rules.decisions.look_up import ExpectationChanged
+from app.rules.requests.payout import currency_of
 from app.services import Services
 from app.store.accounts import GRACE, AccountError, AccountKeys, NameTakenError, NewAccount
 from app.store.aggregates import ById
@@ -158,7 +159,8 @@ async def change_account(
     Raises KeysRequiredError, NameTakenError, AccountCheckFailedError, WalletNotAllowedError, OptionsRefusedError and
     ChangedMeanwhileError: then nothing is changed.
     """
-    columns, keys, fee_before = dict(change.columns), dict(change.keys), row.payer_fee_percent
+    columns = {**_limits_to_set_anew(row, change.columns), **change.columns}
+    keys, fee_before = dict(change.keys), row.payer_fee_percent
     require_keys(row, change)
     await require_free_name(services, row.installation_id, columns.get("name"), except_id=row.id)
     if change.endpoint is not None or change.keys:
@@ -176,6 +178,13 @@ async def change_account(
     if changed.payer_fee_percent != fee_before:
         await _look_up_reviewed(services, changed)
     return changed
+
+
+def _limits_to_set_anew(row: MerchantAccount, columns: Mapping[str, object]) -> Mapping[str, None]:
+    """Return the limits of payouts that are none any more: their number is of another currency than the first one."""
+    currencies = columns.get("currencies")
+    is_kept = not isinstance(currencies, list) or currencies[:1] == [currency_of(row)]
+    return {} if is_kept else dict.fromkeys(("payout_most", "payout_most_a_day"))
 
 
 async def _look_up_reviewed(services: Services, account: MerchantAccount) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from app.core.vocabulary import State
+from app.flows.accounts.changes import AccountChange, change_account
 from app.flows.pay_out import paid_out_last_day, pay_out
 from app.flows.staff.manual_resolution import Decision, acknowledge_problems, settle
 from app.reports.status import standing
@@ -132,3 +133,22 @@ async def test_one_that_the_gateway_reports_as_more_counts_as_that_until_staff_s
     else:
         assert await acknowledge_problems(shop.services, shop.installation.id, order_of(wish))
     assert await paid_out_last_day(shop.services, shop.account) == Decimal("150.00")
+
+
+@pytest.mark.parametrize(
+    ("columns", "most", "most_a_day"),
+    [
+        ({"currencies": ["EUR", "UAH"]}, None, None),
+        ({"currencies": ["EUR", "UAH"], "payout_most": Decimal(20), "payout_most_a_day": Decimal(40)}, "20", "40"),
+        ({"currencies": ["UAH", "EUR"]}, "1000", "1000"),
+        ({"name": "Prizes"}, "1000", "1000"),
+    ],
+)
+async def test_limits_are_not_taken_for_those_of_another_currency(
+    shop: Shop, columns: dict[str, object], most: str | None, most_a_day: str | None
+) -> None:
+    """1000.00 UAH a day is not 1000.00 EUR a day: the owner sets limits anew, and nothing is paid out before."""
+    account = await change_account(shop.services, shop.account, AccountChange(columns), verify=False)
+    expected = (None, None) if most is None else (Decimal(most), Decimal(most_a_day or 0))
+    assert (account.payout_most, account.payout_most_a_day) == expected
+    assert account.can_pay_out is (most is not None)
