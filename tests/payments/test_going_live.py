@@ -210,9 +210,7 @@ async def test_subscription_of_a_test_project_is_for_staff_until_it_is_cancelled
     assert not (await shop.aggregate()).payment.has_problems
 
 
-async def test_subscription_from_before_the_channel_was_renamed_is_for_staff(
-    shop: Shop, live: MerchantAccount
-) -> None:
+async def test_subscription_from_before_the_channel_was_renamed_is_for_staff(shop: Shop, live: MerchantAccount) -> None:
     await subscribe(shop)
     await rename_channel(shop)
 
