@@ -42,6 +42,15 @@ def read_shares(given: Sequence[str], names: Mapping[str, str], currency: str) -
     return shares
 
 
+def require_request_name(name: str | None) -> str | None:
+    """Return the name of a request. Raises CommandFailed if it is empty, as a script's variable that is not set: by
+    it nobody could recognize the request when it is repeated.
+    """
+    if name is not None and not name.strip():
+        raise CommandFailed("--request: the name is empty", status=2)
+    return name
+
+
 MAX_NUMBER = 2**63 - 1
 """The largest number that a row of a database can have; SQLite's driver fails at a larger one."""
 

@@ -56,7 +56,9 @@ def update_installations(
     """
 
     async def do(services: Services) -> list[Updated]:
-        selected = [await find_installation(services, saleor)] if saleor else await _verified_installations(services)
+        selected = (
+            await _verified_installations(services) if saleor is None else [await find_installation(services, saleor)]
+        )
         settings = read_settings()
         async with create_http_client(build_saleor_guard(settings)) as http:
             client = SaleorClient(http, Documents(MANIFEST / "operations"))

@@ -107,7 +107,7 @@ def money(
 
 async def _select_accounts(services: Services, account: str | None, saleor: str | None) -> Sequence[MerchantAccount]:
     store = None if saleor is None else await find_installation(services, saleor)
-    meant = [await find_account(services, account)] if account else await services.accounts.all()
+    meant = await services.accounts.all() if account is None else [await find_account(services, account)]
     return [account for account in meant if store is None or account.installation_id == store.id]
 
 

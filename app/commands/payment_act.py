@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import typer
 
-from app.commands.arguments import read_amount, read_shares
+from app.commands.arguments import read_amount, read_shares, require_request_name
 from app.commands.failure import CommandFailed
 from app.commands.finders import find_payment
 from app.commands.payment_view import AnyName, summary
@@ -46,6 +46,7 @@ RequestName: TypeAlias = Annotated[
     typer.Option(
         "--request",
         metavar="NAME",
+        callback=require_request_name,
         help="A unique name for this request: repeated, it is executed only once. For scripts that retry.",
         show_default=False,
     ),

@@ -96,9 +96,11 @@ def list_payments(
     typed, most = _parse_search(search, by_email=by_email), limit or _PAGE_SIZE
 
     async def build_filter(services: Services) -> PaymentFilter:
-        installations = [await find_installation(services, saleor)] if saleor else await services.installations.all()
+        installations = (
+            await services.installations.all() if saleor is None else [await find_installation(services, saleor)]
+        )
         criteria = PaymentFilter(
-            installation_id=installations[0].id if saleor else None,
+            installation_id=None if saleor is None else installations[0].id,
             problems=problems,
             status=status,
             channel=channel,

@@ -68,7 +68,7 @@ def list_payouts(
     form, style = sheets.chosen_form(as_csv=as_csv, as_xlsx=as_xlsx), sheets.read_style(language, time_zone)
 
     async def read(services: Services) -> list[dict[str, Any]]:
-        store = (await find_installation(services, saleor)).id if saleor else None
+        store = None if saleor is None else (await find_installation(services, saleor)).id
         if form:
             await sheets.write_sheet(payout_rows(services, store, style), form, style)
             return []
@@ -241,7 +241,7 @@ async def _review(
 
 async def _card(services: Services, row: MerchantAccount, customer: str, digits: str | None) -> SavedCard:
     cards = await services.saved_cards.usable_cards(row.installation_id, row.id, customer, services.now())
-    matches = [card for card in cards if digits is None or card.mask.endswith(digits)]
+    matches = [card for card in cards if digits is None or (digits and card.mask.endswith(digits))]
     if not matches:
         raise CommandFailed("this customer has no such saved card with this account", status=2)
     if len(matches) > 1:

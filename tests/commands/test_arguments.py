@@ -7,6 +7,11 @@ import pytest
 
 from app.commands.arguments import read_moment, read_shares
 from app.commands.failure import CommandFailed
+from app.services import Services
+from app.store.aggregates import ByOrder
+from app.store.tables import MerchantAccount
+from tests.commands.books import ORDER, store_payment
+from tests.commands.conftest import Shell, one_database
 
 
 @pytest.mark.parametrize(
@@ -35,3 +40,32 @@ def test_shares_are_typed_in_the_decimals_of_their_currency() -> None:
     assert read_shares(["one=1.250", "two=2,5"], {}, "KWD") == {"one": Decimal("1.25"), "two": Decimal("2.5")}
     with pytest.raises(CommandFailed, match=r"'one=1\.250' must be SUB_MERCHANT=AMOUNT"):
         read_shares(["one=1.250"], {}, "UAH")
+
+
+@one_database
+async def test_request_with_an_empty_name_is_refused(
+    shell: Shell, services: Services, account: MerchantAccount
+) -> None:
+    """A script whose variable is not set would refund twice when it is repeated, though it named its request."""
+    await store_payment(services, account)
+    payout = ("--amount", "1", "--description", "A prize", "--customer", "VXNlcjo3", "--recipient", "-")
+    for words in (
+        ("payments", "refund", ORDER, "--amount", "30", "--yes"),
+        ("payments", "capture", ORDER, "--yes"),
+        ("payments", "void", ORDER, "--yes"),
+        ("payments", "cancel", ORDER, "--yes"),
+        ("payments", "link", "T3JkZXI6NzNlZjgzMzktOTliOS00NmIzLTg0NjEtYTg5NzZmNjM1OTli"),
+        ("payouts", "send", account.name, *payout, "--yes"),
+    ):
+        (await shell(*words, "--request", "")).failed("--request: the name is empty", status=2)
+    stored = await services.payments.find(ByOrder(ORDER))
+    assert stored is not None
+    assert len(stored.operations) == 1
+
+
+@one_database
+async def test_an_empty_name_is_not_that_of_all(shell: Shell, services: Services, account: MerchantAccount) -> None:
+    """A script whose variable is not set would read, or change, what belongs to other stores."""
+    for words in (("payments", "list"), ("payouts", "list"), ("installations", "update"), ("money",)):
+        (await shell(*words, "--saleor", "")).failed("the store '' has not installed this app")
+    (await shell("money", "--account", "")).failed("there is no merchant account '': ")
