@@ -4,6 +4,7 @@ import asyncio
 import re
 from contextlib import suppress
 from typing import Any
+from urllib.parse import unquote
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -37,7 +38,9 @@ class FaultMiddleware:
             await self._app(scope, receive, send)
             return
         body, state = await _read_body(receive), self._sandbox.state
-        rule = self._sandbox.rules.take_fault_rule(scope["method"], path, _order_id(path, body))
+        rule = self._sandbox.rules.take_fault_rule(
+            scope["method"], path, _order_id(scope["raw_path"].decode("latin-1"), body)
+        )
         if rule is None:
             await self._app(scope, _replay_body(body, receive), send)
         elif rule.moment == "before":
@@ -147,9 +150,10 @@ def _replay_body(body: bytes, receive: Receive) -> Receive:
     return receive_replayed
 
 
-def _order_id(path: str, body: bytes) -> str | None:
-    if found := _ORDER_IN_PATH.search(path):
-        return found[1]
+def _order_id(sent_path: str, body: bytes) -> str | None:
+    """Return the order that a call names; in the path as it was sent, where a slash of its id is escaped."""
+    if found := _ORDER_IN_PATH.search(sent_path):
+        return unquote(found[1])
     try:
         value: Any = loads(body) if body else None
     except NotJsonError:

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 from typing import Annotated
+from urllib.parse import unquote
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
@@ -13,28 +14,33 @@ from gateway_client.sandbox.core.records import Operation, Payment
 from gateway_client.sandbox.core.refusals import InvalidFieldsError, UnknownRecordError
 from gateway_client.sandbox.render import lookup_record, period_row
 from gateway_client.sandbox.sandbox import Sandbox
+from gateway_client.sandbox.settings import PointOfSale
 
 router = APIRouter()
 
 _SUBSCRIPTION_METHODS = {"purchase", "refund"}
 
 
-@router.get("/api/v1/pos/{pos_id}/orders/{order_id}")
-async def order(sandbox: SandboxDep, pos: AuthenticatedPos, order_id: str) -> Response:
-    """Return all transactions of an order. The credential check looks up order 0."""
+@router.get("/api/v1/pos/{pos_id}/orders/{steps:path}")
+async def order(request: Request, sandbox: SandboxDep, pos: AuthenticatedPos) -> Response:
+    """Return all transactions of an order, or the latest of one kind, if the path names one behind the order.
+
+    The credential check looks up order 0.
+    """
     sandbox.catch_up()
+    # An id may have slashes. They are escaped, and only in the path as it was sent they are no end of a step.
+    sent = request.scope["raw_path"].decode("ascii").partition("/orders/")[2]
+    order_id, *operation = (unquote(step) for step in sent.split("/", 1))
+    if operation:
+        return _one_operation(request, sandbox, pos, order_id, operation[0])
     records = sandbox.state.records_of(pos.pos_id, order_id)
     if not records and sandbox.state.behaviour(pos.pos_id).unknown_order == "not_found":
         raise UnknownRecordError("Payment not found")
     return json_response([lookup_record(sandbox.state, entry) for entry in records])
 
 
-@router.get("/api/v1/pos/{pos_id}/orders/{order_id}/{operation}")
-async def one_operation(
-    request: Request, sandbox: SandboxDep, pos: AuthenticatedPos, order_id: str, operation: str
-) -> Response:
+def _one_operation(request: Request, sandbox: Sandbox, pos: PointOfSale, order_id: str, operation: str) -> Response:
     """Return the latest transaction of one kind; with `callback=true`, also resend its webhook."""
-    sandbox.catch_up()
     found = [e for e in sandbox.state.records_of(pos.pos_id, order_id) if e.method == operation]
     if transaction_id := request.query_params.get("transactionId"):
         found = [e for e in found if str(e.transaction_id) == transaction_id]

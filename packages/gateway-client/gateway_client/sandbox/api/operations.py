@@ -87,7 +87,7 @@ async def split_refund(request: Request, sandbox: SandboxDep, body: JsonObject) 
     return perform_operation(sandbox, _payment(sandbox, pos, fields.order_id), "refund", operation_request)
 
 
-@router.post("/api/v1/pos/{pos_id}/order/{order_id}/cancel")
+@router.post("/api/v1/pos/{pos_id}/order/{order_id:path}/cancel")
 async def cancel(request: Request, sandbox: SandboxDep, pos: AuthenticatedPos, order_id: str) -> Response:
     """7: cancel an unpaid hosted payment; there is no body, and the response is an array."""
     if await request.body():

@@ -70,13 +70,13 @@ async def payments(sandbox: SandboxDep) -> Payments:
     return Payments(payments=[payment_view(sandbox.state, p) for p in sandbox.state.payments.values()])
 
 
-@router.get("/payments/{order_id}")
+@router.get("/payments/{order_id:path}")
 async def payment(sandbox: SandboxDep, payment: PaymentDep) -> PaymentView:
     """Return one payment."""
     return payment_view(sandbox.state, payment)
 
 
-@router.post("/payments/{order_id}/pay")
+@router.post("/payments/{order_id:path}/pay")
 async def pay(sandbox: SandboxDep, payment: PaymentDep, command: Pay) -> PaymentView:
     """Pay with a test card; `challenge` answers 3-D Secure at once when the card asks for it."""
     card = get_or_create_card(sandbox.state, payment.pos_id, command.card.replace(" ", ""), sandbox.now())
@@ -86,7 +86,7 @@ async def pay(sandbox: SandboxDep, payment: PaymentDep, command: Pay) -> Payment
     return _publish_and_view(sandbox, payment)
 
 
-@router.post("/payments/{order_id}/decline")
+@router.post("/payments/{order_id:path}/decline")
 async def decline(sandbox: SandboxDep, payment: PaymentDep, command: Decline) -> PaymentView:
     """Pay with a card that ends with a failure code."""
     card = get_or_create_card(sandbox.state, payment.pos_id, coded_card(command.status_code), sandbox.now())
@@ -94,27 +94,27 @@ async def decline(sandbox: SandboxDep, payment: PaymentDep, command: Decline) ->
     return _publish_and_view(sandbox, payment)
 
 
-@router.post("/payments/{order_id}/challenge")
+@router.post("/payments/{order_id:path}/challenge")
 async def challenge(sandbox: SandboxDep, payment: PaymentDep, command: Challenge) -> PaymentView:
     """Pass or fail 3-D Secure."""
     attempts.answer_challenge(sandbox.state, payment, sandbox.now(), passed=command.passed)
     return _publish_and_view(sandbox, payment)
 
 
-@router.post("/payments/{order_id}/abandon")
+@router.post("/payments/{order_id:path}/abandon")
 async def abandon(sandbox: SandboxDep, payment: PaymentDep) -> PaymentView:
     """Close the page as the payer. Nothing happens, and no webhook is sent."""
     return payment_view(sandbox.state, payment)
 
 
-@router.post("/payments/{order_id}/expire")
+@router.post("/payments/{order_id:path}/expire")
 async def expire(sandbox: SandboxDep, payment: PaymentDep) -> PaymentView:
     """End the lifetime of the page now."""
     attempts.expire(sandbox.state, payment, sandbox.now())
     return _publish_and_view(sandbox, payment)
 
 
-@router.post("/payments/{order_id}/settle")
+@router.post("/payments/{order_id:path}/settle")
 async def settle(sandbox: SandboxDep, payment: PaymentDep, command: Settle) -> PaymentView:
     """Settle what is pending, as the bank; if nothing is, decide the last dispute the other way."""
     entries = sandbox.state.operations_of(payment)
@@ -130,7 +130,7 @@ async def settle(sandbox: SandboxDep, payment: PaymentDep, command: Settle) -> P
     return _publish_and_view(sandbox, payment)
 
 
-@router.post("/payments/{order_id}/portal")
+@router.post("/payments/{order_id:path}/portal")
 async def portal(sandbox: SandboxDep, payment: PaymentDep, command: Portal) -> PaymentView:
     """Capture, void or refund as in the merchant portal; the webhook goes to the payment's address."""
     operation_request = secondary.OperationRequest(
@@ -147,7 +147,7 @@ async def portal(sandbox: SandboxDep, payment: PaymentDep, command: Portal) -> P
     return _publish_and_view(sandbox, payment)
 
 
-@router.post("/payments/{order_id}/dispute")
+@router.post("/payments/{order_id:path}/dispute")
 async def dispute(sandbox: SandboxDep, payment: PaymentDep, command: Dispute) -> PaymentView:
     """Take money back, as the payer's bank; the webhook goes to the payment's address."""
     sandbox.publish_changes()
@@ -163,7 +163,7 @@ async def dispute(sandbox: SandboxDep, payment: PaymentDep, command: Dispute) ->
     return _publish_and_view(sandbox, payment)
 
 
-@router.post("/payments/{order_id}/webhook")
+@router.post("/payments/{order_id:path}/webhook")
 async def fire(sandbox: SandboxDep, payment: PaymentDep, body: JsonObject) -> Delivery:
     """Send a new webhook of the current state. Numbers in `changes` are sent exactly as given."""
     command = read_body(Fire, body)

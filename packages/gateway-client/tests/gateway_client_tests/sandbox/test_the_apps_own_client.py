@@ -11,6 +11,7 @@ from gateway_client.credentials import Credentials
 from gateway_client.errors import OutcomeUnknownError, RateLimitedError
 from gateway_client.models import (
     Checkout,
+    Method,
     Status,
     Void,
 )
@@ -51,6 +52,23 @@ async def test_a_refusal_as_a_record(harness: Harness, gateway: GatewayClient) -
     await gateway.create_direct(direct(**CARD), timeout=T)
     record = await gateway.void(Void(order_id="order1", order_currency="UAH"), timeout=T)
     assert (record.status, record.status_code) == (Status.FAILURE, "4150")
+
+
+@pytest.mark.parametrize("order_id", ["2026/1042", "1042/purchase", "/"])
+async def test_an_orders_id_may_have_a_slash_in_it(harness: Harness, gateway: GatewayClient, order_id: str) -> None:
+    await gateway.create_hosted(hosted(order_id=order_id), timeout=T)
+    assert (await harness.control.pay(order_id)).order_id == order_id
+    assert (await harness.control.payment(order_id)).status == "success"
+    (record,) = await gateway.get_operation(order_id, Method.PURCHASE, timeout=T)
+    assert (record.order_id, record.status) == (order_id, Status.SUCCESS)
+    await gateway.resend(order_id, Method.PURCHASE, timeout=T)
+    await harness.control.fault(FaultRule(effect="status", order_id=order_id))
+    with pytest.raises(OutcomeUnknownError):
+        await gateway.get_order(order_id, timeout=T)
+    assert await gateway.get_order(order_id, timeout=T) == (record,)
+    other = f"{order_id}/2"
+    await gateway.create_hosted(hosted(order_id=other), timeout=T)
+    assert (await gateway.cancel(other, timeout=T)).status_code == "6007"
 
 
 async def test_what_goes_wrong_on_the_way(harness: Harness, gateway: GatewayClient) -> None:
