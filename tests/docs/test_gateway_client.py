@@ -1,13 +1,18 @@
 """The programs on the page about the gateway's client run as they stand there, and type checkers accept them."""
 
+import asyncio
 import csv
+import errno
+import runpy
 import subprocess
 import sys
 import sysconfig
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
 from typing import TypeAlias
+from urllib.parse import parse_qs
 
 import pytest
 
@@ -139,6 +144,47 @@ async def test_notifications_are_verified_and_kept_once(harness: Harness, runner
         assert (await harness.merchant.http.post(address, content=forged, headers=form)).status_code == 401
         assert (await harness.merchant.http.post(address, content=b"hello", headers=form)).status_code == 400
         assert len(kept(tmp_path)) == 2
+    finally:
+        receiver.terminate()
+        await receiver.communicate()
+
+
+async def test_notification_that_was_not_written_is_kept_when_it_comes_again(
+    harness: Harness, environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk is full at the first delivery: a part of it must not count as the whole, which is then never stored."""
+    await harness.merchant.pay_direct("order1", "12.00")
+    await harness.quiet()
+    form = harness.shop.raw[0]
+    write_programs(PROGRAMS, tmp_path)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys, "argv", ["notifications.py", "0", str(tmp_path)])
+    receiver = runpy.run_path(str(tmp_path / "notifications.py"))["Receiver"]
+
+    def write_a_part(file: Path, text: str, encoding: str) -> int:
+        file.write_bytes(text[:10].encode(encoding))
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as disk:
+        disk.setattr(Path, "write_text", write_a_part)
+        with pytest.raises(OSError, match="No space left"):
+            receiver.answer(None, form)
+    assert receiver.answer(None, form) == 200
+    (whole,) = kept(tmp_path)
+    assert whole.read_text() == parse_qs(form.decode())["data"][0]
+
+
+async def test_a_body_of_less_than_nothing_keeps_no_notification_waiting(runner: Runner, tmp_path: Path) -> None:
+    """Read to its end, which never comes, it would."""
+    receiver = await runner.start("notifications.py", "0", str(tmp_path))
+    try:
+        port = int((await read_line(receiver)).rpartition(" ")[2])
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        with closing(writer):
+            writer.write(b"POST /gateway HTTP/1.0\r\nContent-Length: -1\r\n\r\n")
+            async with asyncio.timeout(10):
+                assert b" 413 " in await reader.readline()
     finally:
         receiver.terminate()
         await receiver.communicate()
