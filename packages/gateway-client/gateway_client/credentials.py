@@ -34,6 +34,9 @@ class Credentials:
     register_url: str | None = None
 
     def __post_init__(self) -> None:
+        previous: object = self.previous_api_secrets
+        if isinstance(previous, str):  # as in ("secret"), a tuple without its comma: each character would be a secret
+            object.__setattr__(self, "previous_api_secrets", (previous,))
         for name in _ADDRESSES:
             object.__setattr__(self, name, (getattr(self, name) or self.base_url).rstrip("/"))
         values = {

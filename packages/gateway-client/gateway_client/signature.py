@@ -24,11 +24,12 @@ def verify(data: str, signature: str, secrets: Iterable[str]) -> bool:
     """Return True if one of the ``secrets`` (the current one and, while rotating, previous ones) signed ``data``.
 
     Every secret is tried, even after a match, and each comparison takes constant time. An empty secret never matches,
-    and without secrets nothing does.
+    and without secrets nothing does. A text alone is one secret.
     """
     given = signature.encode(errors="surrogatepass")
     matches = False
-    for secret in secrets:
+    # A text is a sequence too, of characters with which anybody could sign.
+    for secret in [secrets] if isinstance(secrets, str) else secrets:
         if secret:
             matches |= hmac.compare_digest(sign(data, secret).encode("ascii"), given)
     return matches

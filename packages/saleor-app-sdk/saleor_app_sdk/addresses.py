@@ -59,7 +59,8 @@ class AllowList:
     """
 
     def __init__(self, entries: Iterable[str], *, is_public: bool = False) -> None:
-        listed = tuple(entries)
+        # A text is a sequence too, of characters: an address alone is meant, or a variable that is not set.
+        listed = tuple(filter(None, [entries])) if isinstance(entries, str) else tuple(entries)
         self._is_public = is_public
         self._patterns = tuple(_compile_pattern(entry) for entry in listed)
         self._named = frozenset(urlsplit(entry).hostname for entry in listed if "*" not in entry)

@@ -33,6 +33,14 @@ def test_nothing_secret_shows() -> None:
         assert secret not in repr(account)
 
 
+@pytest.mark.threat("forged-notification")
+def test_a_previous_secret_may_be_given_alone() -> None:
+    """A tuple of one is easily written without its comma: then each character would be a secret."""
+    account = Credentials(**KEYS, base_url="https://pay.example", previous_api_secrets="s-0")  # type: ignore[arg-type] # the mistake
+    assert account.webhook_secrets == ("s-1", "s-0")
+    assert account.keys == ("k-1", "e-1", "s-1", "s-0")
+
+
 @pytest.mark.parametrize(
     ("changes", "field"),
     [

@@ -91,6 +91,16 @@ def test_while_the_secret_is_being_changed_both_are_good() -> None:
 
 
 @pytest.mark.threat("forged-notification")
+def test_a_text_is_one_secret_and_not_one_of_each_character() -> None:
+    """Type checkers take a text for a sequence of texts. With one of its characters anybody could sign."""
+    assert read_notification(form(), SECRET).record == read_data(DATA)
+    for character in set(SECRET):
+        assert not verify(DATA, sign(DATA, character), SECRET)
+        with pytest.raises(ForgedNotificationError):
+            read_notification(form(secret=character), SECRET)
+
+
+@pytest.mark.threat("forged-notification")
 def test_an_empty_secret_signs_nothing_and_verifies_nothing() -> None:
     by_anybody = hashlib.sha1(DATA.encode()).digest()  # noqa: S324 - the interface prescribes SHA-1
     signature = base64.urlsafe_b64encode(by_anybody).decode()

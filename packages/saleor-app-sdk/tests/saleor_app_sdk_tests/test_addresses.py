@@ -166,3 +166,13 @@ def test_the_star_stands_for_one_label_and_nothing_else(url: str) -> None:
 
 def test_the_origin() -> None:
     assert origin_of("http://127.0.0.1:8000/shops/graphql/") == "http://127.0.0.1:8000"
+
+
+def test_one_address_may_be_given_alone() -> None:
+    """A text is a sequence of texts, too: it was refused for its first letter."""
+    alone = AllowList("https://shop.example.com/graphql/")
+    assert alone.allows("https://shop.example.com/graphql/")
+    assert not alone.allows("https://other.example.com/graphql/")
+    with pytest.raises(ValueError, match=r"'shop\.example\.com'; write it like"):
+        AllowList("shop.example.com")
+    assert AllowList("").is_empty
