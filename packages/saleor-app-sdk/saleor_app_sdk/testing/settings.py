@@ -1,9 +1,18 @@
 """Settings and faults of this Saleor."""
 
+import re
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+_VERSION = re.compile(r"[0-9]+\.[0-9]+(\.[0-9]+)?(-.+)?")
+
+
+def _check_version(text: str) -> str:
+    if not _VERSION.fullmatch(text):
+        raise ValueError("must be a version, like 3.23.28")
+    return text
 
 
 class ChannelSettings(BaseModel):
@@ -24,12 +33,12 @@ class SaleorSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    version: str = "3.23.28"
+    version: Annotated[str, AfterValidator(_check_version)] = "3.23.28"
     public_url: str = "http://127.0.0.1:8000"
     """Where apps reach this Saleor; unless set explicitly, the runners fill in the actual port."""
 
     connect_timeout: float = 2
-    read_timeout: float = 18
+    read_timeout: float = Field(default=18, gt=0, allow_inf_nan=False)
     """How long an app may take to respond to a webhook, a manifest request or the token."""
 
     token_lifetime: int = 300
@@ -37,7 +46,7 @@ class SaleorSettings(BaseModel):
 
     retry_delays: tuple[float, ...] = (10, 20, 40, 80, 160)
     """Delays between the delivery attempts of an action webhook while the app responds with HTTP 5xx."""
-    delay_factor: float = 1
+    delay_factor: float = Field(default=1, ge=0, allow_inf_nan=False)
     """Multiplies ``retry_delays``: with 0, tests run through all retries at once."""
 
     channels: tuple[ChannelSettings, ...] = (ChannelSettings(slug="uah", name="Україна", currency="UAH"),)
@@ -49,7 +58,7 @@ class SaleorSettings(BaseModel):
     @property
     def schema_version(self) -> str:
         """Major and minor: ``3.23``."""
-        return ".".join(self.version.split(".")[:2])
+        return ".".join(self.version.partition("-")[0].split(".")[:2])
 
     @property
     def minor(self) -> tuple[int, int]:
@@ -59,9 +68,9 @@ class SaleorSettings(BaseModel):
 
     @property
     def release(self) -> tuple[int, int, int]:
-        """All three numbers of the version; a pre-release suffix is ignored."""
-        patch = self.version.split(".")[2].partition("-")[0]
-        return *self.minor, int(patch)
+        """All three numbers of the version, the last one 0 if it has none; a pre-release suffix is ignored."""
+        numbers = self.version.partition("-")[0].split(".")
+        return *self.minor, int(numbers[2]) if len(numbers) > 2 else 0
 
     def with_default_url(self, url: str) -> Self:
         """Return the same settings with ``url`` as the public URL, unless one was set explicitly."""

@@ -2,16 +2,21 @@
 
 import asyncio
 import logging
+import socket
 import sys
 
 import httpx2
 import pytest
+import typer
 from fastapi import FastAPI
+from pydantic import ValidationError
+from typer.testing import CliRunner
 
 from integration_base_tests.loopback import json_reply
 from integration_base_tests.places import REPOSITORY
 from integration_base_tests.waiting import unless_it_hangs
 from saleor_app_sdk.testing import FakeSaleor, SaleorSettings, serving, serving_app_in_thread, serving_in_thread
+from saleor_app_sdk.testing.__main__ import main
 from saleor_app_sdk.testing.vocabulary import WebhookEvent
 from saleor_app_sdk_tests.testing.stub import Stub
 
@@ -70,3 +75,50 @@ async def test_unknown_ids_are_lookup_errors(saleor: FakeSaleor) -> None:
         await saleor.initialize("nope")
     with pytest.raises(LookupError, match="no app"):
         await saleor.uninstall("nope")
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("--port", "70000", "65535"),
+        ("--version", "newest", "3.23.28"),
+        ("--version", "3", "3.23.28"),
+        ("--schema", "no/such/schema.graphql", "does not exist"),
+        ("--schema", ".", "is a directory"),
+        ("--read-timeout", "nan", "number"),
+        ("--read-timeout", "0", "greater than 0"),
+        ("--delay-factor", "-1", "at least 0"),
+    ],
+)
+def test_a_wrong_option_is_explained(monkeypatch: pytest.MonkeyPatch, option: str, value: str, words: str) -> None:
+    """Some ended with a stack trace; the others were found by the first request, which was answered with 500."""
+    monkeypatch.setattr("saleor_app_sdk.testing.__main__.serve_forever", lambda *_, **__: None)
+    status, said = _run(option, value)
+    assert status == 2
+    assert option in said
+    assert words in said
+
+
+def test_a_port_that_is_in_use_is_named() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        status, said = _run("--port", str(port))
+    assert status == 2
+    assert f"cannot listen on port {port}: Address already in use" in said
+
+
+@pytest.mark.parametrize("version", ["3.22", "3.22.0", "3.22.1-rc.2"])
+async def test_a_version_may_be_written_without_its_last_number(stub: Stub, version: str) -> None:
+    """Each request of an installation failed, and what was shown of it was an error of this Saleor's."""
+    async with serving(SaleorSettings(version=version)) as running:
+        done = await running.saleor.install(stub.manifest_url)
+        assert done.status == "INSTALLED", done.message
+    with pytest.raises(ValidationError, match=r"a version, like 3\.23\.28"):
+        SaleorSettings(version=version.replace(".", "-"))
+
+
+def _run(*options: str) -> tuple[int, str]:
+    app = typer.Typer()
+    app.command()(main)
+    result = CliRunner().invoke(app, options, env={"COLUMNS": "300", "NO_COLOR": "1"})
+    return result.exit_code, " ".join(result.output.split())
