@@ -17,6 +17,7 @@ from gateway_client.errors import (
     sanitize,
 )
 from gateway_client.notification import SignedButUnreadableError
+from gateway_client.sandbox.control import SandboxRefusedError
 from integration_base.connection_failures import ConnectionFailure
 
 
@@ -80,10 +81,11 @@ def unreachable() -> NotSentError:
         RefusedError("refused", violations=(Violation("email", "bad"),), code="E1", http_status=400, pause=3),
         SignedButUnreadableError("no record", "the data"),
         unreachable(),
+        SandboxRefusedError(404, "There is no such payment"),
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_an_error_can_be_brought_from_another_process(error: GatewayError) -> None:
+def test_an_error_can_be_brought_from_another_process(error: Exception) -> None:
     """Job queues and pools of processes do so; an error that cannot be read there ends the pool."""
     for brought in (pickle.loads(pickle.dumps(error)), copy.deepcopy(error)):  # noqa: S301 - it is the test's own
         assert (type(brought), str(brought), vars(brought)) == (type(error), str(error), vars(error))

@@ -25,6 +25,8 @@ from integration_base.exact_json import dumps
 
 ResponseT = TypeVar("ResponseT", bound=BaseModel)
 
+_ANSWERS_WITHIN = 70.0  # seconds, whosever client it is: the sandbox waits for webhooks for a minute
+
 
 class SandboxRefusedError(Exception):
     """The sandbox refused a request; `http_status` and the message give the reason."""
@@ -32,6 +34,10 @@ class SandboxRefusedError(Exception):
     def __init__(self, http_status: int, message: str) -> None:
         super().__init__(message)
         self.http_status = http_status
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how it is copied and pickled, as errors of the client are."""
+        return type(self).__new__, (type(self), *self.args), vars(self)
 
 
 class SandboxControl:
@@ -43,9 +49,7 @@ class SandboxControl:
     def __init__(self, base_url: str, http: httpx2.AsyncClient | None = None) -> None:
         self._base = f"{base_url.rstrip('/')}/_sandbox"
         self._owns_client = http is None
-        self._http = (
-            http if http is not None else httpx2.AsyncClient(verify=shared_ssl_context(), trust_env=False, timeout=70)
-        )
+        self._http = http if http is not None else httpx2.AsyncClient(verify=shared_ssl_context(), trust_env=False)
 
     async def __aenter__(self) -> Self:
         """Return this object."""
@@ -225,7 +229,9 @@ class SandboxControl:
 
     async def _send(self, method: str, path: str, content: str | None = None) -> bytes:
         headers = {} if content is None else {"content-type": "application/json"}
-        response = await self._http.request(method, self._base + path, content=content, headers=headers)
+        response = await self._http.request(
+            method, self._base + path, content=content, headers=headers, timeout=_ANSWERS_WITHIN
+        )
         if response.is_error:
             body = response.json() if "json" in response.headers.get("content-type", "") else {}
             raise SandboxRefusedError(response.status_code, str(body.get("message") or body.get("detail")))

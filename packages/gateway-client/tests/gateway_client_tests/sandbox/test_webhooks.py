@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from gateway_client.sandbox.control import SandboxRefusedError
+from gateway_client.sandbox.control import SandboxControl, SandboxRefusedError
 from gateway_client.sandbox.core.fields import is_loopback
 from gateway_client.sandbox.deliveries import WebhookSender
 from gateway_client.sandbox.scripting import WebhookRule
@@ -48,6 +48,15 @@ async def test_webhooks_of_one_order_set_out_one_after_the_other(harness: Harnes
     for order_id in ("slow", "other"):
         told = [told["status"] for told in harness.shop.webhooks if told["order_id"] == order_id]
         assert told == ["pending", "success"]
+
+
+async def test_a_client_of_ones_own_waits_as_long_as_is_asked_for(harness: Harness) -> None:
+    """Its usual patience is that of a shop's requests: five seconds, unless it was given another."""
+    harness.shop.open.clear()
+    await harness.merchant.pay_hosted("slow")
+    await harness.control.pay("slow")
+    async with httpx2.AsyncClient(trust_env=False, timeout=0.2) as http:
+        assert not await SandboxControl(harness.url, http).wait_for_webhooks(timeout=0.5)
 
 
 async def test_a_shop_that_is_not_there(harness: Harness) -> None:
