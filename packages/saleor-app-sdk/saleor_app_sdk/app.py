@@ -50,6 +50,16 @@ MAX_REGISTRATION_BYTES = 16 * 1024
 logger = structlog.get_logger(__name__)
 
 
+class _OwnClient(httpx2.AsyncClient):
+    """An app's own HTTP client, which can be used after it was closed: an app may be served again, as by tests."""
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        for transport in (self._transport, *self._mounts.values()):
+            if transport is not None:
+                await transport.aclose()
+
+
 def _documents(folder: Path | None, kind: str) -> Documents:
     return Documents(folder / kind if folder else None)
 
@@ -65,8 +75,9 @@ class SaleorApp:
     ``operations/``. ``api_base_url`` is where Saleor's servers reach the app, ``iframe_base_url`` where browsers do
     (the same when None). ``allowed_saleor_urls`` are allow-list entries (``AllowList``); without any, only a Saleor at
     a loopback address may install an app at private addresses, and none may install one with a public address.
-    ``http`` is shared and long-lived, and is closed by its creator; if None, the app has one of its own, and closes it
-    when the server stops. ``max_event_age`` is how old an event may be, ``budget`` how long a response to one may take.
+    ``http`` is shared and long-lived, and is closed by its creator; if None, the app has one of its own, and closes its
+    connections when the server stops. ``max_event_age`` is how old an event may be, ``budget`` how long a response to
+    one may take.
     """
 
     def __init__(
@@ -86,7 +97,7 @@ class SaleorApp:
     ) -> None:
         self.info = info
         self._closes_http = http is None
-        self._http = http = http or httpx2.AsyncClient()
+        self._http = http = http or _OwnClient()
         self.client = client or SaleorClient(http, _documents(manifest_folder, "operations"))
         self._subscriptions = _documents(manifest_folder, "subscriptions")
         self._addresses = Addresses(api=api_base_url.rstrip("/"), iframe=(iframe_base_url or api_base_url).rstrip("/"))
