@@ -15,7 +15,7 @@ from integration_base_tests.places import REPOSITORY
 
 EXAMPLE = REPOSITORY / ".env.example"
 COMPOSE = REPOSITORY / "compose.yaml"
-REFERENCE = re.compile(r"\$\{(\w+)(?::([-?])((?:[^${}]|\$\{[^{}]*\})*))?\}")
+REFERENCE = re.compile(r"\$\{(\w+)(?:(:[-?]|-)((?:[^${}]|\$\{[^{}]*\})*))?\}")
 
 _HEAD = """\
 # Settings of the containers in compose.yaml. Copy this file to `.env`, fill in the first two, and change what you need:
@@ -46,7 +46,7 @@ def containers() -> dict[str, dict[str, str]]:
 
 def fixed_settings() -> set[str]:
     """Return the variables that compose.yaml sets, whatever `.env` says."""
-    return {name for name, value in containers()["app"].items() if f"${{{name}:" not in value}
+    return {name for name, value in containers()["app"].items() if not value.startswith(f"${{{name}")}
 
 
 def render_example() -> str:

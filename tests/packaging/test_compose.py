@@ -52,7 +52,9 @@ def insert(text: str, values: Mapping[str, str]) -> str:
 
     def value_of(found: re.Match[str]) -> str:
         name, kind, rest = found.groups()
-        assert values.get(name) or kind != "?", f"{name}: {rest}"
+        assert values.get(name) or kind != ":?", f"{name}: {rest}"
+        if kind == "-" and name in values:  # without the colon an empty value is one
+            return values[name]
         return values.get(name) or insert(rest, values)
 
     return REFERENCE.sub(value_of, text)
@@ -93,6 +95,15 @@ def test_a_mistyped_setting_arrives_too_and_is_refused(container: str, monkeypat
 @pytest.mark.parametrize("container", ["app", "web-2", "worker"])
 def test_the_ports_that_the_health_check_asks_arrive(container: str) -> None:
     assert {"APP_PORT", "APP_METRICS_PORT"} <= environment_in(container, NEEDED).keys()
+
+
+@pytest.mark.parametrize("container", ["app", "web-2", "worker"])
+def test_the_monitoring_port_is_closed_by_setting_it_to_nothing(
+    container: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the reference of the settings says: a default that compose puts in place of nothing would open it."""
+    assert start(monkeypatch, environment_in(container, NEEDED)).metrics_port == 9108
+    assert start(monkeypatch, environment_in(container, NEEDED | {"APP_METRICS_PORT": ""})).metrics_port is None
 
 
 def test_what_is_demanded_is_demanded_by_compose() -> None:
