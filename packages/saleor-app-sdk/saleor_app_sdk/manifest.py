@@ -40,6 +40,11 @@ class AppInfo:
     privacy_url: str | None = None
     homepage_url: str | None = None
 
+    def __post_init__(self) -> None:
+        permissions: object = self.permissions
+        if isinstance(permissions, str):  # as in ("MANAGE_ORDERS"), a tuple without its comma
+            object.__setattr__(self, "permissions", (permissions,))
+
     @classmethod
     def read(cls, folder: Path, *, version: str) -> Self:
         """Read ``manifest.toml`` in ``folder``. Raises pydantic's ValidationError for a missing or unknown key."""

@@ -172,6 +172,12 @@ def enum_values(types: Mapping[str, Any], name: str, default: Collection[str] = 
     return list(types[name].values) if name in types else default
 
 
+def test_one_permission_may_be_given_alone(app: SaleorApp) -> None:
+    """A tuple of one is easily written without its comma: Saleor was asked for a permission H, and for one A."""
+    app.info = replace(app.info, permissions="HANDLE_PAYMENTS")  # type: ignore[arg-type] # the mistake
+    assert app.manifest((3, 23))["permissions"] == ["HANDLE_PAYMENTS"]
+
+
 def test_extension_cannot_need_more_than_the_app_has(app: SaleorApp) -> None:
     with pytest.raises(ValueError, match="MANAGE_ORDERS"):
         app.add_extension(replace(extension("NAVIGATION_ORDERS"), permissions=("MANAGE_ORDERS",)))
