@@ -57,9 +57,9 @@ class FakeSaleor:
     """
 
     def __init__(self, url: str, *, timeout: float = _DEFAULT_TIMEOUT) -> None:
-        self.url = url
+        self.url = url.rstrip("/")
         self._http = httpx2.AsyncClient(
-            base_url=f"{url}/_saleor", timeout=timeout, verify=shared_ssl_context(), trust_env=False
+            base_url=f"{self.url}/_saleor", timeout=timeout, verify=shared_ssl_context(), trust_env=False
         )
 
     @property

@@ -68,6 +68,13 @@ async def test_unfinished_business_does_not_keep_it_from_closing(stub: Stub) -> 
         await running.saleor.refund(session.required_transaction.id)
 
 
+async def test_an_address_may_end_in_a_slash(saleor: FakeSaleor) -> None:
+    """As browsers write it: every call ended with "Not Found", as if the order were."""
+    async with FakeSaleor(f"{saleor.url}/") as same:
+        assert await same.apps() == []
+        assert same.api_url == saleor.api_url
+
+
 async def test_unknown_ids_are_lookup_errors(saleor: FakeSaleor) -> None:
     with pytest.raises(LookupError, match="no transaction"):
         await saleor.transaction("VHJhbnNhY3Rpb25JdGVtOjE=")
