@@ -74,7 +74,7 @@ from app.rules.split.choice import update_choice
 from app.rules.subscription import is_of_unknown_payment
 
 
-def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observation], context: DecisionContext) -> None:
+def apply(aggregate: PaymentAggregate, records: Sequence[Observation], context: DecisionContext) -> None:
     """Post ``records`` of one gateway order to its payment.
 
     A record belongs to the operation with its id; otherwise to an operation of the same kind and amount whose id is
@@ -94,15 +94,15 @@ def apply(aggregate: PaymentAggregate, pos_id: str, records: Sequence[Observatio
         if is_failure_of_released(aggregate, seen, records):
             continue
         if is_first_charge(aggregate, seen, arrived_at):
-            _bind_first_charge(aggregate, pos_id, seen, context)
+            _bind_first_charge(aggregate, seen, context)
         operation = find_matching_operation(aggregate, seen, context.answered_operation_id)
         if operation is not None:
-            _post_known_operation(aggregate, operation, pos_id, seen, context)
+            _post_known_operation(aggregate, operation, seen, context)
             repeated.append((operation, seen))
         elif is_of_unknown_payment(aggregate, seen.payment_id, seen.kind):
             flag_other_payment(aggregate, seen, context)
         else:
-            _post_external_operation(aggregate, pos_id, seen, context)
+            _post_external_operation(aggregate, seen, context)
     report_returned_money(aggregate, context)
     correct_released_rest(aggregate, context)
     report_released_rest(aggregate, context)
@@ -164,7 +164,7 @@ def withdraw_contradiction(
 
 
 def _post_known_operation(
-    aggregate: PaymentAggregate, operation: Operation, pos_id: str, seen: Observation, context: DecisionContext
+    aggregate: PaymentAggregate, operation: Operation, seen: Observation, context: DecisionContext
 ) -> None:
     """Post a record of an operation that is known already, or that is matched to one of ours.
 
@@ -174,7 +174,7 @@ def _post_known_operation(
     whole order settles all of this (7, 10).
     """
     before, bound = operation.state, operation.operation_id is not None
-    transition = _transition(aggregate, operation, pos_id, seen)
+    transition = _transition(aggregate, operation, seen)
     _post(aggregate, operation, transition, seen, context)
     if seen.kind is Kind.CREATE and transition.problem is None:
         update_cards(aggregate, seen.card, context.seal_token, context.now, ended=transition.state)
@@ -190,16 +190,14 @@ def _post_known_operation(
         look_up_order_after(operation, context.schedule, context.now)
 
 
-def _post_external_operation(
-    aggregate: PaymentAggregate, pos_id: str, seen: Observation, context: DecisionContext
-) -> None:
+def _post_external_operation(aggregate: PaymentAggregate, seen: Observation, context: DecisionContext) -> None:
     """Post an operation that was requested outside this app.
 
     A record that cannot be right only raises a problem: as an operation it would be in flight for ever. What would move
     more than was left is kept as one that has perhaps succeeded: its money must not be used again.
     """
     operation = new_external_operation(aggregate, seen, context)
-    transition = _transition(aggregate, operation, pos_id, seen)
+    transition = _transition(aggregate, operation, seen)
     if transition.state is not None or is_more_than_left(transition.problem):
         aggregate.operations.append(operation)
     _post(aggregate, operation, transition, seen, context)
@@ -211,16 +209,16 @@ def _post_external_operation(
         look_up_order_after(operation, context.schedule, context.now)
 
 
-def _transition(aggregate: PaymentAggregate, operation: Operation, pos_id: str, seen: Observation) -> Transition:
+def _transition(aggregate: PaymentAggregate, operation: Operation, seen: Observation) -> Transition:
     left, fee = amount_left_for(aggregate, operation), payer_fee_on(aggregate, operation)
-    return compute_transition(expectation_of(aggregate.payment, operation, pos_id, payer_fee=fee, left=left), seen)
+    return compute_transition(expectation_of(aggregate.payment, operation, payer_fee=fee, left=left), seen)
 
 
 def _is_overdrawn(aggregate: PaymentAggregate) -> bool:
     return is_overdrawn(aggregate.payment.flow, aggregate.operations)
 
 
-def _bind_first_charge(aggregate: PaymentAggregate, pos_id: str, seen: Observation, context: DecisionContext) -> None:
+def _bind_first_charge(aggregate: PaymentAggregate, seen: Observation, context: DecisionContext) -> None:
     """Bind the payment to the first charge of its subscription, and book as a later one what it was bound to."""
     create = aggregate.create
     assert create.operation_id is not None  # noqa: S101 - of the caller
@@ -235,7 +233,7 @@ def _bind_first_charge(aggregate: PaymentAggregate, pos_id: str, seen: Observati
         details=Details.from_row(create.details),
     )
     create.operation_id, create.details, create.booked_at = seen.gateway_id, {}, None
-    _post_external_operation(aggregate, pos_id, later, context)
+    _post_external_operation(aggregate, later, context)
 
 
 def _post(

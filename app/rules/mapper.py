@@ -84,7 +84,7 @@ class Expectation:
 
 
 def expectation_of(
-    payment: Payment, operation: Operation, pos_id: str, *, payer_fee: Decimal, left: Decimal | None = None
+    payment: Payment, operation: Operation, *, payer_fee: Decimal, left: Decimal | None = None
 ) -> Expectation:
     """Return the values with which the gateway's records of ``operation`` are compared; the last two: see there."""
     return Expectation(
@@ -95,7 +95,7 @@ def expectation_of(
         contradicted=operation.contradicted,
         requested_amount=_requested_amount(payment, operation),
         currency=payment.currency,
-        pos_id=pos_id,
+        pos_id=payment.account.pos_id,
         order_id=payment.order_id,
         gateway_id=operation.operation_id,
         amount=operation.amount,

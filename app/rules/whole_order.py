@@ -17,7 +17,7 @@ def apply_whole_order(aggregate: PaymentAggregate, shown: Observations, context:
     Raises problems while it shows unreadable records, for unexplained or overdrawn money, and for a reservation that
     it treats otherwise than we do.
     """
-    apply(aggregate, aggregate.payment.account.pos_id, shown, context)
+    apply(aggregate, shown, context)
     end_newer_try(aggregate, shown)
     flag_overdrawn_by_others(aggregate, context.now)
     flag_partial_release(aggregate, context.now)

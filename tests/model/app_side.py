@@ -203,7 +203,7 @@ def process_notification(world: World, attempt: Attempt, record: Record) -> None
         return
     seen = observation_from_record(record.read_as(attempt.order.order_id), "en")
     assert seen is not None
-    apply(aggregate, ACCOUNT.pos_id, [seen], context_at(world, single=True))
+    apply(aggregate, [seen], context_at(world, single=True))
     attempt.store()
 
 

@@ -88,7 +88,7 @@ class CallReturned(AttemptFact[PaymentAggregate]):
             case record:
                 _store_gateway_id(aggregate, operation, record)
                 seen = observation_from_record(record, aggregate.payment.language)
-                apply(aggregate, account.pos_id, [seen] if seen else [], context)
+                apply(aggregate, [seen] if seen else [], context)
                 if operation.kind is Kind.CREATE:
                     _conclude_creation(aggregate, operation, context)
                     close_competing_pages(attempts, aggregate.payment, context, replacing=account.cancel_older)

@@ -131,7 +131,7 @@ class OrderShown(Fact[None]):
         if self.is_whole:
             apply_whole_order(aggregate, self.records, self.context)
         else:
-            apply(aggregate, aggregate.payment.account.pos_id, self.records, self.context)
+            apply(aggregate, self.records, self.context)
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,7 +95,7 @@ class OperationSettled(Fact[PaymentAggregate]):
         news = [problem for problem in open_problems(aggregate.payment) if problem not in seen]
         acknowledge(aggregate.payment, context.now, aggregate.operations, unless=list(filter(needs_decision, news)))
         # The consequences: the rest of a reservation, a page to close, waiting operations.
-        apply(aggregate, aggregate.payment.account.pos_id, [], context)
+        apply(aggregate, [], context)
         return aggregate
 
 
@@ -164,7 +164,7 @@ def _book_chargeback(
         payment_id=charged_as if operation.kind is Kind.RECURRING else None,
         message=_message_of(decision),
     )
-    apply(aggregate, seen.pos_id, [seen], context)
+    apply(aggregate, [seen], context)
     for dispute in aggregate.operations:
         if dispute.kind is Kind.DISPUTE and dispute.operation_id == charged_as:
             dispute.decision = _row_of(decision, seen.state, amount, context)

@@ -81,7 +81,7 @@ def _post(
         code = OutcomeCode.NOTHING_TO_DO if money is None else OutcomeCode.TO_REVIEW
         return ProcessingResult(Outcome(code, (record.method,)))
     clear_problem(payment, SEALED, now)
-    apply(aggregate, payment.account.pos_id, [seen], context)
+    apply(aggregate, [seen], context)
     confirm_address(aggregate, context)
     operation = _find_operation(aggregate, seen)
     is_unbooked = operation is None and is_of_unknown_payment(aggregate, seen.payment_id, seen.kind)

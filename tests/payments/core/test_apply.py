@@ -36,7 +36,6 @@ from tests.payments.aggregates import (
     HUNDRED,
     NOON,
     ORDER,
-    POS,
     an_aggregate,
     an_operation,
     decision_context,
@@ -158,13 +157,13 @@ def both_ledgers_agree(aggregate: PaymentAggregate, transaction: Transaction) ->
 def test_the_order_in_which_the_gateway_speaks_does_not_matter(data: st.DataObject, history: History) -> None:
     in_order = an_aggregate(history.flow, State.INIT)
     for word in history.words:
-        apply(in_order, POS, [word], decision_context())
+        apply(in_order, [word], decision_context())
     aggregate, saleor = an_aggregate(history.flow, State.INIT), FakeSaleor(lambda: NOON)
     transaction = saleor.new_transaction()
     ranks: dict[str | None, int] = {}
     for batch in data.draw(retellings(history)):
         already = len(aggregate.events)
-        apply(aggregate, POS, batch, decision_context())
+        apply(aggregate, batch, decision_context())
         told_to_saleor(aggregate, saleor, transaction, already)
         for operation in aggregate.operations:
             assert operation.state.rank >= ranks.get(operation.operation_id, 0)
@@ -193,19 +192,19 @@ def test_a_refund_that_overtakes_its_charge_is_told_after_it(flow: Flow, is_foun
     aggregate = an_aggregate(flow, State.INIT if flow is Flow.CHARGE else State.SUCCESS)
     refund = observation(Kind.REFUND, State.SUCCESS, HUNDRED, "the-refund")
     single = replace(decision_context(), is_single_record=True)
-    apply(aggregate, POS, [refund], single)
-    apply(aggregate, POS, [refund], single)  # a repeat tells nothing new
+    apply(aggregate, [refund], single)
+    apply(aggregate, [refund], single)  # a repeat tells nothing new
     assert [event.type for event in aggregate.events] == []
     assert aggregate.operations[-1].next_poll_at == single.schedule.next_order_look_up(NOON)
     if is_found:
-        apply(aggregate, POS, [CHARGED_BY_OTHERS[flow]], single)
+        apply(aggregate, [CHARGED_BY_OTHERS[flow]], single)
         assert [event.type for event in aggregate.events] == ["CHARGE_SUCCESS", "REFUND_SUCCESS"]
     else:  # the gateway shows a refund of nothing: that is told as it is, and staff see it
-        apply(aggregate, POS, [refund], decision_context())
+        apply(aggregate, [refund], decision_context())
         assert [event.type for event in aggregate.events] == ["REFUND_SUCCESS"]
     told = aggregate.events[-1]
     assert (told.psp_reference, told.amount) == ("the-refund", HUNDRED)
-    apply(aggregate, POS, [refund, CHARGED_BY_OTHERS[flow]], decision_context())
+    apply(aggregate, [refund, CHARGED_BY_OTHERS[flow]], decision_context())
     assert [event.type for event in aggregate.events].count("REFUND_SUCCESS") == 1
 
 
@@ -226,11 +225,11 @@ def test_an_operation_of_ours_in_flight_is_bound_wherever_its_word_comes(
     if given_up:
         conclude(aggregate, ours, State.FAILURE, decision_context(), message="no trace", inferred=True)
     for batch in data.draw(retellings(history)):
-        apply(aggregate, POS, batch, decision_context())
+        apply(aggregate, batch, decision_context())
     assert ours.operation_id == meant.gateway_id
     told = {event.type for event in aggregate.events if event.psp_reference == "ours"}
     alone = an_aggregate(history.flow, State.INIT)
-    apply(alone, POS, [word for word in history.words if word.gateway_id == meant.gateway_id], decision_context())
+    apply(alone, [word for word in history.words if word.gateway_id == meant.gateway_id], decision_context())
     expected = {event.type for event in alone.events if event.psp_reference == PspReference(meant.gateway_id)}
     assert told == (expected | {f"{KINDS[meant.kind]}_FAILURE"} if given_up else expected)
     assert not ours.inferred  # it is the gateway's word now, whatever it says
@@ -248,7 +247,7 @@ def test_nothing_that_does_not_agree_is_ever_a_success(history: History, wrong: 
     """Whatever is wrong with every word, Saleor's amounts stay as they are, and nothing is left in flight."""
     aggregate = an_aggregate(history.flow, State.INIT)
     for word in history.words:
-        apply(aggregate, POS, [replace(word, **wrong)], decision_context())  # type: ignore[arg-type] # fields of Observation
+        apply(aggregate, [replace(word, **wrong)], decision_context())  # type: ignore[arg-type] # fields of Observation
     assert not [event.type for event in aggregate.events if event.type.endswith("_SUCCESS")]
     assert not balance(history.flow, aggregate.operations).in_flight
 
@@ -261,7 +260,7 @@ def test_a_refund_that_one_answer_calls_both_made_and_failed_is_for_staff(by: st
     ours = [an_operation(Kind.REFUND, State.UNKNOWN)] if by == "us" else []
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, *ours)
     words = [observation(Kind.REFUND, state, HUNDRED, "the-refund") for state in (State.SUCCESS, State.FAILURE)]
-    apply(aggregate, POS, [words[number] for number in order], decision_context())
+    apply(aggregate, [words[number] for number in order], decision_context())
     [refund] = aggregate.operations[1:]
     assert (refund.state, refund.contradicted) == (State.SUCCESS, True)
     assert "first reported success and now reports failure" in (problem_text(aggregate.payment) or "")
@@ -284,7 +283,7 @@ class TestTwoCardsOnOnePage:
     ) -> None:
         aggregate = an_aggregate(Flow.CHARGE, before)
         for number in order:
-            apply(aggregate, POS, [TWO_CARDS[number]], replace(decision_context(), is_single_record=True))
+            apply(aggregate, [TWO_CARDS[number]], replace(decision_context(), is_single_record=True))
         assert (aggregate.create.state, aggregate.create.operation_id) == (State.SUCCESS, "second-card")
         assert [event.type for event in aggregate.events if event.type != "INFO"][-1] == "CHARGE_SUCCESS"
         assert not aggregate.create.contradicted
@@ -292,7 +291,7 @@ class TestTwoCardsOnOnePage:
 
     def test_all_of_them_in_one_look_up(self, order: tuple[int, ...], before: State) -> None:
         aggregate = an_aggregate(Flow.CHARGE, before)
-        apply(aggregate, POS, [TWO_CARDS[number] for number in order], decision_context())
+        apply(aggregate, [TWO_CARDS[number] for number in order], decision_context())
         assert (aggregate.create.state, aggregate.create.operation_id) == (State.SUCCESS, "second-card")
         assert {event.type for event in aggregate.events} <= {"INFO", "CHARGE_SUCCESS"}
         assert problem_text(aggregate.payment) is None
@@ -305,49 +304,48 @@ class TestADeclinedCardBesideOneThatIsPending:
 
     def _pending(self) -> PaymentAggregate:
         aggregate = an_aggregate(Flow.CHARGE, State.INIT)
-        apply(aggregate, POS, [self.PENDING], decision_context())
+        apply(aggregate, [self.PENDING], decision_context())
         return aggregate
 
     @pytest.mark.parametrize("both", [False, True], ids=["notification", "look-up"])
     def test_fails_nothing(self, both: bool) -> None:
         aggregate = self._pending()
         records = [self.DECLINED, self.PENDING] if both else [self.DECLINED]
-        apply(aggregate, POS, records, replace(decision_context(), is_single_record=not both))
+        apply(aggregate, records, replace(decision_context(), is_single_record=not both))
         assert aggregate.create.state is State.PENDING
         assert "CHARGE_FAILURE" not in {event.type for event in aggregate.events}
 
     def test_the_payment_fails_with_the_last_card(self) -> None:
         aggregate = self._pending()
         declined = replace(self.DECLINED, message="the second card was declined")
-        apply(aggregate, POS, [declined, replace(self.PENDING, state=State.FAILURE)], decision_context())
+        apply(aggregate, [declined, replace(self.PENDING, state=State.FAILURE)], decision_context())
         assert (aggregate.create.state, aggregate.create.message) == (State.FAILURE, declined.message)
 
     def test_the_payment_fails_when_the_gateway_shows_no_other(self) -> None:
         """What a look-up of the whole order does not show any more is not waited for."""
         aggregate = self._pending()
-        apply(aggregate, POS, [self.DECLINED], decision_context())
+        apply(aggregate, [self.DECLINED], decision_context())
         assert (aggregate.create.state, aggregate.create.operation_id) == (State.FAILURE, "first-card")
 
     @pytest.mark.parametrize("settled", [State.SUCCESS, State.FAILURE])
     def test_another_card_is_not_the_one_that_staff_settled(self, settled: State) -> None:
         aggregate = self._pending()
         aggregate.create.state, aggregate.create.decision = settled, {"by": "Ann"}
-        apply(aggregate, POS, [replace(self.DECLINED, state=settled)], decision_context())
+        apply(aggregate, [replace(self.DECLINED, state=settled)], decision_context())
         assert aggregate.create.operation_id == "first-card"
         is_paid_twice = "a second successful payment of this order" in (problem_text(aggregate.payment) or "")
         assert is_paid_twice is (settled is State.SUCCESS)
 
     def test_a_card_tried_since_takes_the_place_of_one_that_was_pending(self) -> None:
         aggregate = self._pending()
-        apply(aggregate, POS, [replace(self.DECLINED, state=State.PENDING)], decision_context())
+        apply(aggregate, [replace(self.DECLINED, state=State.PENDING)], decision_context())
         apply(
             aggregate,
-            POS,
             [replace(self.PENDING, state=State.FAILURE)],
             replace(decision_context(), is_single_record=True),
         )
         assert (aggregate.create.state, aggregate.create.operation_id) == (State.PENDING, "second-card")
-        apply(aggregate, POS, [self.DECLINED], replace(decision_context(), is_single_record=True))
+        apply(aggregate, [self.DECLINED], replace(decision_context(), is_single_record=True))
         assert aggregate.create.state is State.FAILURE
 
 
@@ -356,7 +354,7 @@ def test_what_is_offered_is_possible(history: History) -> None:
     """After every word of the gateway: what staff are offered is not refused, and what is not offered is."""
     aggregate = an_aggregate(history.flow, State.INIT)
     for word in history.words:
-        apply(aggregate, POS, [word], decision_context())
+        apply(aggregate, [word], decision_context())
         standing = balance(history.flow, aggregate.operations)
         for action, amount in (
             (AvailableAction.CHARGE, standing.capturable),
@@ -375,7 +373,7 @@ def test_what_is_offered_is_possible(history: History) -> None:
 def test_what_is_captured_and_what_is_released_sum_to_what_was_reserved(part: int) -> None:
     captured = part * CENT
     aggregate = an_aggregate(Flow.AUTHORIZATION, State.SUCCESS)
-    apply(aggregate, POS, [observation(Kind.CAPTURE, State.SUCCESS, captured, "the-capture")], decision_context())
+    apply(aggregate, [observation(Kind.CAPTURE, State.SUCCESS, captured, "the-capture")], decision_context())
     told = {event.type: event for event in aggregate.events}
     assert told["CHARGE_SUCCESS"].amount + told["CANCEL_SUCCESS"].amount == HUNDRED
     assert told["CHARGE_SUCCESS"].psp_reference != told["CANCEL_SUCCESS"].psp_reference
@@ -383,7 +381,7 @@ def test_what_is_captured_and_what_is_released_sum_to_what_was_reserved(part: in
 
 def test_a_full_capture_releases_nothing() -> None:
     aggregate = an_aggregate(Flow.AUTHORIZATION, State.SUCCESS)
-    apply(aggregate, POS, [observation(Kind.CAPTURE, State.SUCCESS, HUNDRED, "the-capture")], decision_context())
+    apply(aggregate, [observation(Kind.CAPTURE, State.SUCCESS, HUNDRED, "the-capture")], decision_context())
     assert [event.type for event in aggregate.events] == ["CHARGE_SUCCESS"]
 
 
@@ -391,7 +389,7 @@ def test_a_second_capture_by_others_releases_nothing_twice() -> None:
     """The gateway takes a reservation once; if it does otherwise for others, at least our sums stay right."""
     aggregate = an_aggregate(Flow.AUTHORIZATION, State.SUCCESS)
     for name, amount in (("first", "30.00"), ("second", "40.00")):
-        apply(aggregate, POS, [observation(Kind.CAPTURE, State.SUCCESS, Decimal(amount), name)], decision_context())
+        apply(aggregate, [observation(Kind.CAPTURE, State.SUCCESS, Decimal(amount), name)], decision_context())
     assert [event.amount for event in aggregate.events if event.type == "CANCEL_SUCCESS"] == [Decimal("70.00")]
 
 
@@ -401,7 +399,7 @@ class TestWhoseRecordItIs:
         open_one = an_operation(Kind.REFUND, State.UNKNOWN)
         named = an_operation(Kind.REFUND, State.PENDING, operation_id="refund-1")
         aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, open_one, named)
-        apply(aggregate, POS, [observation(Kind.REFUND, State.SUCCESS, gateway_id="refund-1")], decision_context())
+        apply(aggregate, [observation(Kind.REFUND, State.SUCCESS, gateway_id="refund-1")], decision_context())
         assert (open_one.state, named.state) == (State.UNKNOWN, State.SUCCESS)
 
     def test_the_one_that_is_being_answered_before_another_one(self) -> None:
@@ -409,7 +407,6 @@ class TestWhoseRecordItIs:
         aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, first, second)
         apply(
             aggregate,
-            POS,
             [observation(Kind.REFUND, State.SUCCESS, gateway_id="refund-1")],
             decision_context(second.id),
         )
@@ -419,21 +416,21 @@ class TestWhoseRecordItIs:
         given_up = an_operation(Kind.REFUND, State.FAILURE, inferred=True)
         in_flight = an_operation(Kind.REFUND, State.UNKNOWN)
         aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, given_up, in_flight)
-        apply(aggregate, POS, [observation(Kind.REFUND, State.SUCCESS, gateway_id="refund-1")], decision_context())
+        apply(aggregate, [observation(Kind.REFUND, State.SUCCESS, gateway_id="refund-1")], decision_context())
         assert (given_up.state, in_flight.state) == (State.FAILURE, State.SUCCESS)
 
     def test_never_one_of_another_amount_nor_one_that_was_not_sent(self) -> None:
         other = an_operation(Kind.REFUND, State.UNKNOWN, Decimal("99.00"))
         not_sent = an_operation(Kind.REFUND, State.WAITING)
         aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, other, not_sent)
-        apply(aggregate, POS, [observation(Kind.REFUND, State.SUCCESS, gateway_id="refund-1")], decision_context())
+        apply(aggregate, [observation(Kind.REFUND, State.SUCCESS, gateway_id="refund-1")], decision_context())
         assert (other.state, not_sent.state) == (State.UNKNOWN, State.WAITING)
         assert aggregate.operations[-1].asked_by_saleor is False
 
     def test_a_void_is_always_of_the_whole(self) -> None:
         ours = an_operation(Kind.VOID, State.UNKNOWN)
         aggregate = an_aggregate(Flow.AUTHORIZATION, State.SUCCESS, ours)
-        apply(aggregate, POS, [observation(Kind.VOID, State.SUCCESS, gateway_id="void-1")], decision_context())
+        apply(aggregate, [observation(Kind.VOID, State.SUCCESS, gateway_id="void-1")], decision_context())
         assert ours.state is State.SUCCESS
 
 
@@ -446,7 +443,7 @@ def test_whole_order_is_looked_up_after_a_record_that_only_its_amount_makes_ours
     refund = an_operation(Kind.REFUND, State.UNKNOWN, operation_id=known_as)
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, refund)
     context = replace(decision_context(), is_single_record=True)
-    apply(aggregate, POS, [observation(Kind.REFUND, State.PENDING, gateway_id="refund-1")], context)
+    apply(aggregate, [observation(Kind.REFUND, State.PENDING, gateway_id="refund-1")], context)
     assert refund.operation_id == "refund-1"
     assert (refund.next_poll_at == context.schedule.next_order_look_up(NOON)) is is_compared
 
@@ -494,7 +491,7 @@ class TestOurOwnConclusions:
         assert aggregate.events == []
         again = an_operation(Kind.CANCEL, State.INTENT, Decimal(0), asked_by_saleor=False)
         aggregate.operations.append(again)
-        apply(aggregate, POS, [observation(Kind.CREATE, State.FAILURE)], decision_context())
+        apply(aggregate, [observation(Kind.CREATE, State.FAILURE)], decision_context())
         assert again.state is State.SUCCESS
         assert [event.type for event in aggregate.events] == ["CHARGE_FAILURE"]
 
@@ -508,7 +505,7 @@ class TestOurOwnConclusions:
         cancel = an_operation(Kind.CANCEL, State.UNKNOWN, Decimal(0), psp_reference="cancel-1")
         aggregate = an_aggregate(Flow.CHARGE, State.INIT, cancel)
         later = NOON + timedelta(minutes=1)
-        apply(aggregate, POS, [observation(Kind.CREATE, said)], decision_context(now=later))
+        apply(aggregate, [observation(Kind.CREATE, said)], decision_context(now=later))
         assert (cancel.state, cancel.updated_at) == (ends, later)
         assert (aggregate.events[-1].type, aggregate.events[-1].psp_reference) == (event, "cancel-1")
 
@@ -533,7 +530,7 @@ class TestOurOwnConclusions:
             (State.UNKNOWN, "10.00"), (State.WAITING, "20.00"), (State.WAITING, "30.00")
         ))  # fmt: skip
         aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, first, second, third)
-        apply(aggregate, POS, [], decision_context())
+        apply(aggregate, [], decision_context())
         assert [operation.next_poll_at for operation in (second, third)] == [None, None]
         conclude(aggregate, first, State.FAILURE, decision_context(), message="no trace")
         assert [operation.next_poll_at for operation in (second, third)] == [NOON, None]
@@ -546,7 +543,6 @@ class TestEvents:
         aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, refund)
         apply(
             aggregate,
-            POS,
             [observation(Kind.REFUND, State.SUCCESS, gateway_id="refund-1")],
             decision_context(refund.id),
         )
@@ -577,12 +573,12 @@ class TestEvents:
         refund = an_operation(Kind.REFUND, State.INIT, operation_id="refund-1")
         others = [refund] if kind is Kind.REFUND else []
         aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS if others else State.INIT, *others)
-        apply(aggregate, POS, [observation(kind, State.PENDING, gateway_id="refund-1")], decision_context())
+        apply(aggregate, [observation(kind, State.PENDING, gateway_id="refund-1")], decision_context())
         assert [event.psp_reference for event in aggregate.events] == noted
 
     def test_a_message_is_cut_where_saleor_would_cut_it(self) -> None:
         aggregate = an_aggregate(Flow.CHARGE, State.INIT)
-        apply(aggregate, POS, [observation(Kind.CREATE, State.FAILURE, message="x" * 2000)], decision_context())
+        apply(aggregate, [observation(Kind.CREATE, State.FAILURE, message="x" * 2000)], decision_context())
         assert len(aggregate.events[0].message) == 512
 
 
@@ -592,7 +588,7 @@ def test_a_late_record_of_an_earlier_state_only_fills_in_what_is_not_known(seen:
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
     aggregate.create.details = Details(card_mask="411111******1111").to_row()
     late = Details(card_mask="555555******4444", bank="A Bank")
-    apply(aggregate, POS, [observation(Kind.CREATE, seen, details=late)], decision_context())
+    apply(aggregate, [observation(Kind.CREATE, seen, details=late)], decision_context())
     assert Details.from_row(aggregate.create.details) == Details(card_mask="411111******1111", bank="A Bank")
 
 
@@ -601,7 +597,7 @@ def test_a_record_that_does_not_match_only_fills_in_what_is_not_known() -> None:
     aggregate = an_aggregate(Flow.CHARGE, State.INIT)
     aggregate.create.details = Details(card_mask="411111******1111").to_row()
     other = Details(card_mask="555555******4444", bank="A Bank")
-    apply(aggregate, POS, [observation(Kind.CREATE, State.SUCCESS, Decimal("1.00"), details=other)], decision_context())
+    apply(aggregate, [observation(Kind.CREATE, State.SUCCESS, Decimal("1.00"), details=other)], decision_context())
     assert Details.from_row(aggregate.create.details) == Details(card_mask="411111******1111", bank="A Bank")
 
 
@@ -610,10 +606,10 @@ def test_an_order_is_looked_up_when_an_operation_of_ours_ends_and_not_each_time_
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, refund)
     context = replace(decision_context(), is_single_record=True)
     ended = observation(Kind.REFUND, State.SUCCESS, gateway_id="refund-1")
-    apply(aggregate, POS, [ended], context)
+    apply(aggregate, [ended], context)
     assert refund.next_poll_at == context.schedule.next_order_look_up(NOON)
     refund.next_poll_at = None
-    apply(aggregate, POS, [ended], context)
+    apply(aggregate, [ended], context)
     assert refund.next_poll_at is None
 
 
@@ -632,7 +628,7 @@ def test_whole_order_is_looked_up_when_a_dispute_turns_and_not_when_an_operation
     theirs = an_operation(kind, before, operation_id="theirs", idempotency_key="gateway:theirs", psp_reference="theirs")
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, theirs)
     context = replace(decision_context(), is_single_record=True)
-    apply(aggregate, POS, [observation(kind, after, gateway_id="theirs")], context)
+    apply(aggregate, [observation(kind, after, gateway_id="theirs")], context)
     assert theirs.state is after
     assert theirs.next_poll_at == (context.schedule.next_order_look_up(NOON) if is_compared else None)
 
@@ -661,7 +657,7 @@ def test_a_card_is_saved_if_its_owner_agreed_and_the_record_matches(
     aggregate.payment.card_owner = owner
     card = CardToken(SecretStr("token"), "424242******4242")
     context = replace(decision_context(), seal_token=lambda *sealed: " of ".join(sealed))
-    apply(aggregate, POS, [observation(Kind.CREATE, State.SUCCESS, Decimal(amount), card=card)], context)
+    apply(aggregate, [observation(Kind.CREATE, State.SUCCESS, Decimal(amount), card=card)], context)
     saved = [(card.token_sealed, card.mask, card.saved_at) for card in aggregate.cards_to_save]
     assert saved == ([("token of account of owner", "424242******4242", NOON)] if is_saved else [])
 
@@ -670,7 +666,7 @@ def test_of_two_payments_under_one_order_the_one_whose_time_is_known_goes_first(
     aggregate = an_aggregate(Flow.CHARGE, State.INIT)
     untimed = observation(Kind.CREATE, State.SUCCESS, gateway_id="untimed")
     timed = observation(Kind.CREATE, State.SUCCESS, gateway_id="timed", details=Details(created_at=NOON))
-    apply(aggregate, POS, [untimed, timed], decision_context())
+    apply(aggregate, [untimed, timed], decision_context())
     assert aggregate.create.operation_id == "timed"
 
 
@@ -678,7 +674,7 @@ def test_of_two_payments_under_one_order_the_one_whose_time_is_known_goes_first(
 def test_what_others_moved_beyond_what_was_left_and_its_problem_belong_together() -> None:
     """Staff settle that operation from its problem, although it has no row yet."""
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
-    apply(aggregate, POS, [observation(Kind.REFUND, State.SUCCESS, Decimal("100.01"), "theirs")], decision_context())
+    apply(aggregate, [observation(Kind.REFUND, State.SUCCESS, Decimal("100.01"), "theirs")], decision_context())
     [problem], refund = aggregate.payment.problems, aggregate.operations[-1]
     assert (refund.operation_id, refund.contradicted) == ("theirs", True)
     assert (problem, refund) in aggregate.links
@@ -691,7 +687,7 @@ def test_whole_order_is_looked_up_after_a_notification_of_more_than_was_left(kin
     """What came before it may be late; where the whole order was shown, staff must find out."""
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
     context = replace(decision_context(), is_single_record=is_single)
-    apply(aggregate, POS, [observation(kind, State.SUCCESS, Decimal("100.01"), "theirs")], context)
+    apply(aggregate, [observation(kind, State.SUCCESS, Decimal("100.01"), "theirs")], context)
     expected = context.schedule.next_order_look_up(NOON) if is_single else None
     assert aggregate.operations[-1].next_poll_at == expected
 
@@ -706,7 +702,7 @@ def test_other_attempts_are_reviewed_when_a_pending_payment_is_no_longer_the_sho
     """It is at the bank now, and covers what the others would pay."""
     aggregate = an_aggregate(Flow.CHARGE, State.PENDING)
     aggregate.payment.has_rivals, aggregate.create.waits_for_shopper = has_rivals, waited
-    apply(aggregate, POS, [observation(Kind.CREATE, State.PENDING)], decision_context())
+    apply(aggregate, [observation(Kind.CREATE, State.PENDING)], decision_context())
     assert not aggregate.create.waits_for_shopper
     assert aggregate.payment.attempts_due_at == (NOON if is_due else None)
 
@@ -716,7 +712,7 @@ def test_a_fee_that_a_repeat_states_is_booked() -> None:
     aggregate = an_aggregate(Flow.CHARGE, State.INIT)
     paid = observation(Kind.CREATE, State.SUCCESS)
     for word in (paid, replace(paid, details=Details(fee=StatedSum(amount=Decimal("1.50"), currency="UAH")))):
-        apply(aggregate, POS, [word], decision_context())
+        apply(aggregate, [word], decision_context())
     assert aggregate.create.fee == Decimal("1.50")
 
 
@@ -728,7 +724,7 @@ def test_a_later_charge_has_the_order_looked_up_when_it_ends(state: State) -> No
     aggregate.payment.recurring_id = "subscription"
     aggregate.create.operation_id = GatewayOperationId("the-payment")
     single = replace(decision_context(), is_single_record=True)
-    apply(aggregate, POS, [observation(Kind.RECURRING, state, gateway_id="later")], single)
+    apply(aggregate, [observation(Kind.RECURRING, state, gateway_id="later")], single)
     [later] = aggregate.operations[1:]
     soon = single.schedule.next_order_look_up(NOON)
     assert later.next_poll_at == (soon if state.final else NOON + single.schedule.first_poll)

@@ -13,7 +13,7 @@ from app.rules.apply import apply
 from app.rules.disputes import report_dispute
 from app.rules.issues import IssueCode, issue_from_json
 from app.rules.problems import open_problems
-from tests.payments.aggregates import HUNDRED, POS, an_aggregate, an_operation, decision_context, observation
+from tests.payments.aggregates import HUNDRED, an_aggregate, an_operation, decision_context, observation
 
 
 @pytest.mark.law(10)
@@ -53,7 +53,7 @@ def test_later_charge_refunded_and_taken_back_by_the_bank_is_paid_back_twice(
         aggregate.payment.recurring_id = "subscription"
         aggregate.create.operation_id = GatewayOperationId("the-payment")
         for record in records:
-            apply(aggregate, POS, [record], decision_context())
+            apply(aggregate, [record], decision_context())
         issues = [issue_from_json(problem.message) for problem in open_problems(aggregate.payment)]
         twice = [issue.facts for issue in issues if issue is not None and issue.code is IssueCode.PAID_BACK_TWICE]
         sums = {"refunded": Money(Decimal("50.00"), "UAH"), "disputed": Money(Decimal("60.00"), "UAH")}
@@ -71,9 +71,9 @@ def test_staff_see_an_open_dispute_until_it_ends(ends: State, issues: list[Issue
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
     opened = observation(Kind.DISPUTE, State.PENDING, gateway_id="dispute")
     for records in ([opened], [observation(Kind.CREATE, State.SUCCESS)]):
-        apply(aggregate, POS, records, decision_context())
+        apply(aggregate, records, decision_context())
         assert _open_issues(aggregate.payment) == [IssueCode.DISPUTE_OPEN]
-    apply(aggregate, POS, [observation(Kind.DISPUTE, ends, gateway_id="dispute")], decision_context())
+    apply(aggregate, [observation(Kind.DISPUTE, ends, gateway_id="dispute")], decision_context())
     assert _open_issues(aggregate.payment) == issues
 
 
@@ -82,7 +82,7 @@ def test_lost_dispute_that_turns_in_the_stores_favour_is_no_problem_any_more() -
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
     seen = []
     for state in (State.SUCCESS, State.FAILURE, State.SUCCESS):
-        apply(aggregate, POS, [observation(Kind.DISPUTE, state, gateway_id="dispute")], decision_context())
+        apply(aggregate, [observation(Kind.DISPUTE, state, gateway_id="dispute")], decision_context())
         seen.append(_open_issues(aggregate.payment))
     assert seen == [[IssueCode.DISPUTE_LOST], [], [IssueCode.DISPUTE_LOST]]
 
@@ -98,7 +98,7 @@ def test_dispute_of_a_later_charge_that_gets_an_id_of_its_own_is_one_dispute(
     aggregate.payment.recurring_id, aggregate.create.operation_id = "subscription", GatewayOperationId("first")
     for name, payment_id in (("second", "second"), ("dispute-1", disputed)):
         record = observation(Kind.DISPUTE, State.SUCCESS, gateway_id=name, payment_id=payment_id)
-        apply(aggregate, POS, [record], decision_context())
+        apply(aggregate, [record], decision_context())
     assert [event.amount for event in aggregate.events if event.type == "CHARGE_BACK"] == told
 
 
@@ -108,7 +108,7 @@ def test_chargeback_that_overtakes_its_charge_is_told_once_and_after_it() -> Non
     single = replace(decision_context(), is_single_record=True)
     lost = observation(Kind.DISPUTE, State.SUCCESS, gateway_id="dispute")
     for record in (lost, lost, observation(Kind.CREATE, State.SUCCESS), lost):
-        apply(aggregate, POS, [record], single)
+        apply(aggregate, [record], single)
     told = [event.type for event in aggregate.events if event.type != "INFO"]
     assert told == ["CHARGE_SUCCESS", "CHARGE_BACK"]
 
@@ -120,7 +120,7 @@ def test_each_turn_of_a_dispute_moves_the_money_once() -> None:
     told = []
     for state in (State.PENDING, State.SUCCESS, State.SUCCESS, State.FAILURE, State.FAILURE, State.SUCCESS):
         before = len(aggregate.events)
-        apply(aggregate, POS, [observation(Kind.DISPUTE, state, gateway_id="dispute")], decision_context())
+        apply(aggregate, [observation(Kind.DISPUTE, state, gateway_id="dispute")], decision_context())
         told.append([(event.type, event.amount) for event in aggregate.events[before:] if event.type != "INFO"])
     back, again = ("CHARGE_BACK", HUNDRED), ("CHARGE_SUCCESS", HUNDRED)
     assert told == [[], [back], [], [again], [], [back]]

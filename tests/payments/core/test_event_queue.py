@@ -11,7 +11,7 @@ from app.rules.event_queue import should_delay_success, supersede_failures
 from app.rules.issues import Issue, IssueCode
 from app.rules.problems import UNREADABLE
 from saleor_app_sdk.responses import EventType
-from tests.payments.aggregates import HUNDRED, NOON, POS, an_aggregate, an_operation, decision_context, observation
+from tests.payments.aggregates import HUNDRED, NOON, an_aggregate, an_operation, decision_context, observation
 
 
 @pytest.mark.law(5)
@@ -20,7 +20,7 @@ def test_what_a_payment_has_become_takes_the_place_of_a_note_and_not_of_a_proble
     aggregate = an_aggregate(Flow.CHARGE, State.INIT)
     enqueue_note(aggregate, "Waiting for the shopper", decision_context())
     raise_problem(aggregate, Issue(IssueCode.UNREADABLE_RECORDS), NOON, cause=UNREADABLE)
-    apply(aggregate, POS, [observation(Kind.CREATE, State.SUCCESS)], decision_context())
+    apply(aggregate, [observation(Kind.CREATE, State.SUCCESS)], decision_context())
     assert [(event.type, event.state) for event in aggregate.events] == [
         ("INFO", EventState.SUPERSEDED),
         ("INFO", EventState.WAITING),

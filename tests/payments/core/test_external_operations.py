@@ -27,7 +27,7 @@ from app.rules.external_operations import (
 from app.rules.issues import IssueCode, issue_from_json
 from app.rules.problems import open_problems
 from app.store.tables import MerchantAccount
-from tests.payments.aggregates import HUNDRED, NOON, POS, an_aggregate, an_operation, decision_context, observation
+from tests.payments.aggregates import HUNDRED, NOON, an_aggregate, an_operation, decision_context, observation
 
 
 @pytest.mark.law(10)
@@ -78,10 +78,10 @@ def test_staff_see_a_release_by_others_that_leaves_a_rest_until_that_is_charged(
     release = an_operation(Kind.VOID, State.SUCCESS, Decimal("30.00"), idempotency_key="gateway:void")
     aggregate = an_aggregate(Flow.AUTHORIZATION, State.SUCCESS, release)
     flag_partial_release(aggregate, NOON)
-    apply(aggregate, POS, [], decision_context())
+    apply(aggregate, [], decision_context())
     assert _issues(aggregate.payment) == [IssueCode.RECORDED_AMOUNT]
     aggregate.operations.append(an_operation(Kind.CAPTURE, State.PENDING, Decimal("70.00"), keeps_rest=True))
-    apply(aggregate, POS, [observation(Kind.CAPTURE, State.SUCCESS, Decimal("70.00"), "capture")], decision_context())
+    apply(aggregate, [observation(Kind.CAPTURE, State.SUCCESS, Decimal("70.00"), "capture")], decision_context())
     assert _issues(aggregate.payment) == []
 
 
@@ -189,7 +189,7 @@ def test_more_than_a_later_charge_took_is_not_given_back_of_it(kind: Kind, said:
     aggregate.payment.recurring_id = "subscription"
     aggregate.create.operation_id = GatewayOperationId("the-payment")
     seen = observation(kind, State.SUCCESS, Decimal(said), "theirs", payment_id="second")
-    apply(aggregate, POS, [seen], decision_context())
+    apply(aggregate, [seen], decision_context())
     assert (IssueCode.MORE_THAN_LEFT in _issues(aggregate.payment)) is not is_booked
     assert [event.amount for event in aggregate.events if event.type != "INFO"] == ([Decimal(said)] * is_booked)
 
@@ -219,7 +219,7 @@ def test_staff_see_a_refund_that_was_made_after_all_only_if_it_may_have_been_req
     if amount is not None and state is not None:
         aggregate.operations.append(an_operation(Kind.REFUND, state, Decimal(amount), operation_id="refund-2"))
     made = observation(Kind.REFUND, State.SUCCESS, Decimal("40.00"), "refund-1")
-    apply(aggregate, POS, [made], decision_context())
+    apply(aggregate, [made], decision_context())
     assert given_up.state is State.SUCCESS
     assert _issues(aggregate.payment) == ([IssueCode.MADE_AFTER_ALL] if is_repeated else [])
 
@@ -234,7 +234,7 @@ def test_whole_order_is_looked_up_after_a_refund_of_a_payment_that_is_not_known(
     aggregate.create.operation_id = GatewayOperationId("the-payment")
     context = replace(decision_context(), is_single_record=True)
     refund = observation(Kind.REFUND, state, HUNDRED, "theirs", payment_id="another")
-    apply(aggregate, POS, [refund], context)
+    apply(aggregate, [refund], context)
     assert aggregate.create.next_poll_at == context.schedule.next_order_look_up(NOON)
     assert _issues(aggregate.payment) == issues
     read = [issue_from_json(problem.message) for problem in open_problems(aggregate.payment)]

@@ -254,7 +254,7 @@ def test_record_is_compared_with_what_is_known_of_its_operation(kind: Kind, requ
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
     operation = an_operation(kind, State.FAILURE, Decimal("40.00"), operation_id="one", inferred=True)
     aggregate.payment.saved_card_mask = "424242******4242"
-    known = expectation_of(aggregate.payment, operation, POS, payer_fee=Decimal("1.50"), left=Decimal("9.00"))
+    known = expectation_of(aggregate.payment, operation, payer_fee=Decimal("1.50"), left=Decimal("9.00"))
     assert (known.requested_amount, known.amount) == (requested and Decimal(requested), Decimal("40.00"))
     assert (known.flow, known.kind, known.state) == (Flow.CHARGE, kind, State.FAILURE)
     assert (known.inferred, known.contradicted, known.gateway_id) == (True, False, "one")
@@ -267,7 +267,7 @@ def test_only_a_payout_goes_to_the_card_that_was_chosen(kind: Kind, mask: str | 
     aggregate = an_aggregate(Flow.PAYOUT, State.INIT)
     aggregate.payment.saved_card_mask = "424242******4242"
     operation = an_operation(kind, State.INIT)
-    assert expectation_of(aggregate.payment, operation, POS, payer_fee=Decimal(0)).card_mask == mask
+    assert expectation_of(aggregate.payment, operation, payer_fee=Decimal(0)).card_mask == mask
 
 
 @pytest.mark.law(8, 14)

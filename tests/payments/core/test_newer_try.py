@@ -5,7 +5,7 @@ import pytest
 from app.core.ids import GatewayOperationId
 from app.core.vocabulary import Flow, Kind, Mode, State
 from app.rules.apply import apply
-from tests.payments.aggregates import POS, an_aggregate, decision_context, observation
+from tests.payments.aggregates import an_aggregate, decision_context, observation
 
 pytestmark = pytest.mark.law(7, 12)
 
@@ -21,7 +21,7 @@ def test_another_card_can_be_tried_where_one_was_declined_on_a_page(
     aggregate = an_aggregate(Flow.CHARGE, State.FAILURE)
     aggregate.payment.mode = mode
     aggregate.create.operation_id = None if declined is None else GatewayOperationId(declined)
-    apply(aggregate, POS, [observation(Kind.CREATE, State.PENDING, gateway_id="second")], decision_context())
+    apply(aggregate, [observation(Kind.CREATE, State.PENDING, gateway_id="second")], decision_context())
     assert aggregate.create.newer_try == newer
     assert aggregate.create.state is State.FAILURE
     assert (aggregate.create.next_poll_at is None) is (newer is None)

@@ -19,7 +19,7 @@ from app.rules.page_cancellation import CANCELLED
 from app.rules.problems import open_problems
 from app.rules.saved_cards import CardToken
 from app.rules.subscription import Subscription
-from tests.payments.aggregates import HUNDRED, NOON, POS, an_aggregate, an_operation, decision_context, observation
+from tests.payments.aggregates import HUNDRED, NOON, an_aggregate, an_operation, decision_context, observation
 
 CENT = Decimal("0.01")
 SINGLE = replace(decision_context(), is_single_record=True)
@@ -44,18 +44,18 @@ def test_record_says_whose_turn_it_is_and_where_the_shopper_goes() -> None:
     words: dict[str, Any] = {"shopper_message": "Confirm it.", "status_code": "2102"}
     url = "https://bank.example/3ds"
     seen = observation(Kind.CREATE, State.PENDING, waits_for_shopper=True, action_url=url, **words)
-    apply(aggregate, POS, [seen], decision_context())
+    apply(aggregate, [seen], decision_context())
     create = aggregate.create
     assert (create.waits_for_shopper, create.shopper_message, create.status_code) == (True, "Confirm it.", "2102")
     assert aggregate.payment.redirect_url == url
-    apply(aggregate, POS, [observation(Kind.CREATE, State.SUCCESS)], decision_context())
+    apply(aggregate, [observation(Kind.CREATE, State.SUCCESS)], decision_context())
     assert (create.waits_for_shopper, create.shopper_message, create.status_code) == (False, "Confirm it.", None)
     assert aggregate.payment.redirect_url == url
 
 
 def test_payment_is_booked_with_the_amount_that_was_paid() -> None:
     aggregate = an_aggregate(Flow.CHARGE, State.INIT)
-    apply(aggregate, POS, [observation(Kind.CREATE, State.SUCCESS, paid=Decimal("99.99"))], decision_context())
+    apply(aggregate, [observation(Kind.CREATE, State.SUCCESS, paid=Decimal("99.99"))], decision_context())
     assert (aggregate.create.amount, aggregate.create.booked_at) == (Decimal("99.99"), NOON)
     assert aggregate.payment.status is PaymentStatus.PAID
     assert [event.amount for event in aggregate.events] == [Decimal("99.99")]
@@ -65,16 +65,16 @@ def test_repeat_of_the_same_state_replaces_details_that_are_known() -> None:
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
     aggregate.create.details = Details(bank="A Bank").to_row()
     repeated = observation(Kind.CREATE, State.SUCCESS, details=Details(bank="Another Bank"))
-    apply(aggregate, POS, [repeated], decision_context())
+    apply(aggregate, [repeated], decision_context())
     assert Details.from_row(aggregate.create.details).bank == "Another Bank"
 
 
 @pytest.mark.law(8)
 def test_mismatch_ends_with_the_operation_and_not_before() -> None:
     aggregate = an_aggregate(Flow.CHARGE, State.INIT)
-    apply(aggregate, POS, [observation(Kind.CREATE, State.SUCCESS, Decimal("1.00"))], decision_context())
+    apply(aggregate, [observation(Kind.CREATE, State.SUCCESS, Decimal("1.00"))], decision_context())
     for state, found in ((State.PENDING, [IssueCode.OTHER_AMOUNT]), (State.SUCCESS, [])):
-        apply(aggregate, POS, [observation(Kind.CREATE, state)], decision_context())
+        apply(aggregate, [observation(Kind.CREATE, state)], decision_context())
         assert issues(aggregate) == found
 
 
@@ -84,7 +84,7 @@ def test_page_that_we_closed_says_why_to_staff_and_to_saleor() -> None:
     )
     aggregate = an_aggregate(Flow.CHARGE, State.INIT, closing)
     closed = observation(Kind.CREATE, State.FAILURE, status_code=CANCELLED, message="The gateway's words")
-    apply(aggregate, POS, [closed], decision_context())
+    apply(aggregate, [closed], decision_context())
     assert aggregate.create.message != "The gateway's words"
     assert [event.message for event in aggregate.events if event.type == "CHARGE_FAILURE"] == [aggregate.create.message]
 
@@ -92,15 +92,15 @@ def test_page_that_we_closed_says_why_to_staff_and_to_saleor() -> None:
 @pytest.mark.parametrize(("before", "noted"), [(State.INIT, ["At the bank"]), (State.UNKNOWN, [])])
 def test_payment_that_left_its_page_is_noted_in_the_gateways_words(before: State, noted: list[str]) -> None:
     aggregate = an_aggregate(Flow.CHARGE, before)
-    apply(aggregate, POS, [observation(Kind.CREATE, State.PENDING, message="At the bank")], decision_context())
+    apply(aggregate, [observation(Kind.CREATE, State.PENDING, message="At the bank")], decision_context())
     assert [event.message for event in aggregate.events] == noted
 
 
 @pytest.mark.law(10)
 def test_release_by_the_gateway_takes_the_place_of_the_one_that_was_assumed() -> None:
     aggregate = an_aggregate(Flow.AUTHORIZATION, State.SUCCESS)
-    apply(aggregate, POS, [observation(Kind.CAPTURE, State.SUCCESS, Decimal("40.00"), "capture")], decision_context())
-    apply(aggregate, POS, [observation(Kind.VOID, State.SUCCESS, Decimal("60.00"), "release")], decision_context())
+    apply(aggregate, [observation(Kind.CAPTURE, State.SUCCESS, Decimal("40.00"), "capture")], decision_context())
+    apply(aggregate, [observation(Kind.VOID, State.SUCCESS, Decimal("60.00"), "release")], decision_context())
     [told] = [event for event in aggregate.events if event.type == "CANCEL_SUCCESS"]
     assert (told.amount, aggregate.operations[-1].psp_reference) == (Decimal("60.00"), told.psp_reference)
 
@@ -109,7 +109,7 @@ def test_release_by_the_gateway_takes_the_place_of_the_one_that_was_assumed() ->
 def test_release_that_was_assumed_is_taken_back_when_more_is_captured() -> None:
     aggregate = an_aggregate(Flow.AUTHORIZATION, State.SUCCESS)
     for name in ("first", "second"):
-        apply(aggregate, POS, [observation(Kind.CAPTURE, State.SUCCESS, Decimal("40.00"), name)], decision_context())
+        apply(aggregate, [observation(Kind.CAPTURE, State.SUCCESS, Decimal("40.00"), name)], decision_context())
     [assumed] = [event for event in aggregate.events if event.type == "CANCEL_SUCCESS"]
     assert assumed.state is EventState.SUPERSEDED
     assert issues(aggregate) == [IssueCode.REST_NOT_RELEASED]
@@ -123,7 +123,7 @@ def test_lost_dispute_is_told_once_and_in_our_words(*, is_by_staff: bool) -> Non
         conclude(aggregate, dispute, State.SUCCESS, decision_context(), message="their words")
     else:
         seen = observation(Kind.DISPUTE, State.SUCCESS, gateway_id="theirs", message="their words")
-        apply(aggregate, POS, [seen], decision_context())
+        apply(aggregate, [seen], decision_context())
     [told] = [event for event in aggregate.events if event.type == "CHARGE_BACK"]
     assert (told.amount, told.psp_reference) == (HUNDRED, "theirs")
     assert told.message != "their words"
@@ -166,7 +166,7 @@ class TestMoneyThatIsNotExplained:
         self, state: State, found: list[IssueCode]
     ) -> None:
         aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
-        apply(aggregate, POS, [observation(Kind.RECURRING, state, gateway_id="later")], decision_context())
+        apply(aggregate, [observation(Kind.RECURRING, state, gateway_id="later")], decision_context())
         assert (issues(aggregate), len(aggregate.operations)) == (found, 1)
 
     @pytest.mark.law(16)
@@ -177,13 +177,13 @@ class TestMoneyThatIsNotExplained:
         aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
         aggregate.create.operation_id = GatewayOperationId("the-payment")
         other = observation(Kind.CREATE, State.PENDING, gateway_id="another", unknown_status=word)
-        apply(aggregate, POS, [other], decision_context())
+        apply(aggregate, [other], decision_context())
         assert issues(aggregate) == found
 
     @pytest.mark.law(16)
     def test_unknown_status_of_what_had_succeeded_is_for_staff(self) -> None:
         aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS)
-        apply(aggregate, POS, [observation(Kind.CREATE, State.PENDING, unknown_status="reversed")], decision_context())
+        apply(aggregate, [observation(Kind.CREATE, State.PENDING, unknown_status="reversed")], decision_context())
         assert issues(aggregate) == [IssueCode.UNKNOWN_STATUS]
 
 
@@ -201,7 +201,7 @@ def test_payment_bound_to_a_later_charge_is_bound_to_the_first_when_that_is_repo
         subscription=SUBSCRIPTION,
         details=Details(created_at=NOON, processed_at=NOON),
     )
-    apply(aggregate, POS, [first], decision_context(now=NOON + timedelta(days=30)))
+    apply(aggregate, [first], decision_context(now=NOON + timedelta(days=30)))
     [charge] = aggregate.operations[1:]
     assert aggregate.create.operation_id == "first"
     assert (charge.kind, charge.operation_id, charge.state, charge.amount) == (
@@ -219,7 +219,7 @@ def test_problem_ends_when_it_is_reported_late_where_the_money_came_from() -> No
     aggregate = an_aggregate(Flow.AUTHORIZATION, State.SUCCESS, captured, refund, late)
     conclude(aggregate, refund, State.SUCCESS, decision_context(), message="made")
     assert issues(aggregate) == [IssueCode.OVERDRAWN]
-    apply(aggregate, POS, [observation(Kind.CAPTURE, State.SUCCESS, Decimal("40.00"), "late")], decision_context())
+    apply(aggregate, [observation(Kind.CAPTURE, State.SUCCESS, Decimal("40.00"), "late")], decision_context())
     assert issues(aggregate) == []
 
 
@@ -230,7 +230,7 @@ def test_card_of_a_later_charge_is_not_the_one_whose_owner_agreed() -> None:
     card = CardToken(SecretStr("token"), "424242******4242")
     context = replace(decision_context(), seal_token=lambda *_sealed: "sealed")
     seen = observation(Kind.RECURRING, State.SUCCESS, gateway_id="later", card=card)
-    apply(aggregate, POS, [seen], context)
+    apply(aggregate, [seen], context)
     assert (charge.state, aggregate.cards_to_save) == (State.SUCCESS, [])
 
 
@@ -240,7 +240,7 @@ class TestWhenTheWholeOrderIsLookedUp:
 
     def looked_up(self, aggregate: PaymentAggregate, seen: Observation, *, is_single: bool = True) -> bool:
         """Return whether the whole order is looked up after a record of the last operation."""
-        apply(aggregate, POS, [seen], SINGLE if is_single else decision_context())
+        apply(aggregate, [seen], SINGLE if is_single else decision_context())
         return aggregate.operations[-1].next_poll_at == LOOK_UP
 
     def test_it_is_not_when_the_whole_order_was_shown(self) -> None:
@@ -324,7 +324,7 @@ def test_what_others_gave_back_is_told_of_them_and_not_of_the_payment_that_succe
         for name in ("one", "two")
     ]
     aggregate = an_aggregate(Flow.CHARGE, State.PENDING, *theirs)
-    apply(aggregate, POS, [observation(Kind.CREATE, State.SUCCESS)], decision_context())
+    apply(aggregate, [observation(Kind.CREATE, State.SUCCESS)], decision_context())
     assert [problem.operation_id for problem in open_problems(aggregate.payment)] == []
 
 
@@ -332,7 +332,7 @@ def test_what_others_gave_back_is_told_of_them_and_not_of_the_payment_that_succe
 def test_refund_by_others_without_words_of_the_gateway_is_told_to_saleor() -> None:
     theirs = an_operation(Kind.REFUND, State.SUCCESS, idempotency_key="gateway:one", operation_id="one", message=None)
     aggregate = an_aggregate(Flow.CHARGE, State.SUCCESS, theirs)
-    apply(aggregate, POS, [], decision_context())
+    apply(aggregate, [], decision_context())
     assert [(event.type, event.message) for event in aggregate.events] == [("REFUND_SUCCESS", "")]
 
 
@@ -342,5 +342,5 @@ def test_closing_that_waits_for_its_moment_is_not_hurried_though_nothing_is_in_f
     later = NOON + timedelta(minutes=5)
     closing = an_operation(Kind.CANCEL, State.WAITING, close_reason=CloseReason.COVERED, next_poll_at=later)
     aggregate = an_aggregate(Flow.CHARGE, State.INIT, closing)
-    apply(aggregate, POS, [observation(Kind.CREATE, State.INIT)], decision_context())
+    apply(aggregate, [observation(Kind.CREATE, State.INIT)], decision_context())
     assert closing.next_poll_at == later
