@@ -23,7 +23,7 @@ from app.rules.balance import ZERO, balance
 from app.rules.decision_context import raise_problem
 from app.rules.event_queue import has_unreported_money
 from app.rules.issues import Issue, IssueCode
-from app.rules.page_cancellation import NOT_OWED_PAGE, create_cancellation, was_closed_for
+from app.rules.page_cancellation import NOT_OWED_PAGE, have_page_closed, was_closed_for
 from app.rules.problems import (
     PAID_TWICE,
     TEST_CHARGED_ON,
@@ -86,10 +86,7 @@ def is_left_unordered(payment: Payment, source: TransactionSource) -> bool:
 
 
 def close_page_not_owed(aggregate: PaymentAggregate, source: TransactionSource, now: datetime) -> bool:
-    """Have the worker close an open page on which nothing, or less than its amount, is owed; return True if it must.
-
-    If the shopper is paying at that moment, the cancellation finds out the outcome.
-    """
+    """Have the worker close an open page on which nothing, or less than its amount, is owed; return True if it must."""
     reason = closing_reason(aggregate.payment, source)
     return reason is not None and close_page(aggregate, reason, now)
 
@@ -104,13 +101,7 @@ def close_page(aggregate: PaymentAggregate, reason: CloseReason, now: datetime) 
     is_at_bank = reason is CloseReason.LEFT_TEST_PROJECT and create.state is State.PENDING
     if create.contradicted or not (is_open or is_at_bank):
         return False
-    if aggregate.operation_by_key(NOT_OWED_PAGE) is not None:
-        return False
-    closing = create_cancellation(
-        payment, key=NOT_OWED_PAGE, reason=reason, state=State.WAITING, next_poll_at=now, now=now
-    )
-    aggregate.operations.append(closing)
-    return True
+    return have_page_closed(aggregate, key=NOT_OWED_PAGE, reason=reason, due=now, now=now)
 
 
 def are_sums_behind(aggregate: PaymentAggregate) -> bool:

@@ -132,6 +132,22 @@ def create_cancellation(
     )
 
 
+def have_page_closed(
+    aggregate: PaymentAggregate, *, key: str, reason: CloseReason, due: datetime, now: datetime
+) -> bool:
+    """Have the worker close the page of a payment at ``due``; return False if that was done under this ``key`` before.
+
+    If the shopper is paying at that moment, the cancellation finds out the outcome.
+    """
+    if aggregate.operation_by_key(key) is not None:
+        return False
+    closing = create_cancellation(
+        aggregate.payment, key=key, reason=reason, state=State.WAITING, next_poll_at=due, now=now
+    )
+    aggregate.operations.append(closing)
+    return True
+
+
 def is_being_closed(aggregate: PaymentAggregate) -> bool:
     """Return True while any cancellation of the payment is open."""
     return any(operation.kind is Kind.CANCEL and not operation.state.final for operation in aggregate.operations)

@@ -73,7 +73,7 @@ BREAKS = [
     Break(
         law=2,
         what="a page of which nobody has the link is not closed",
-        changes={"app.rules.decisions.gateway_call:abandon_page": WithoutCall("aggregate.operations.append")},
+        changes={"app.rules.decisions.gateway_call:abandon_page": WithoutCall("have_page_closed")},
     ),
     Break(
         law=2,

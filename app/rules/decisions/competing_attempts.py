@@ -21,7 +21,7 @@ from app.rules.balance import ZERO, balance
 from app.rules.decision_context import DecisionContext, raise_problem
 from app.rules.issues import Issue, IssueCode, issue_from_json
 from app.rules.order_standing import compare_uncounted_at, flag_missing_rest
-from app.rules.page_cancellation import REPLACED_BY, create_cancellation
+from app.rules.page_cancellation import REPLACED_BY, have_page_closed
 from app.rules.problems import (
     PAID_TWICE,
     Unowed,
@@ -179,7 +179,8 @@ def close_competing_pages(
     for aggregate in of_currency:
         if row_id_of(aggregate.payment) in closing:
             reason = too_much if row_id_of(aggregate.payment) in exceeding else CloseReason.REPLACED
-            _schedule_closing(aggregate, newest, context.now, reason=reason)
+            key = f"{REPLACED_BY}{newest.order_id}"
+            have_page_closed(aggregate, key=key, reason=reason, due=context.now, now=context.now)
     paid = {attempt.number: attempt.paid + attempt.perhaps_paid for attempt in known}
     flag_double_payment(
         [(aggregate, paid[row_id_of(aggregate.payment)]) for aggregate in of_currency], newest.to_pay, context.now
@@ -230,17 +231,6 @@ def _is_at_the_bank(aggregate: PaymentAggregate) -> bool:
     if create.state is State.PENDING:
         return not create.waits_for_shopper
     return aggregate.payment.mode is Mode.DIRECT and create.state in {State.INTENT, State.UNKNOWN}
-
-
-def _schedule_closing(aggregate: PaymentAggregate, newest: Payment, now: datetime, *, reason: CloseReason) -> None:
-    """Have the worker close a page. If a shopper is paying at that moment, the cancellation finds out the outcome."""
-    key = f"{REPLACED_BY}{newest.order_id}"
-    if aggregate.operation_by_key(key) is None:
-        aggregate.operations.append(
-            create_cancellation(
-                aggregate.payment, key=key, reason=reason, state=State.WAITING, next_poll_at=now, now=now
-            )
-        )
 
 
 def flag_double_payment(attempts: Sequence[tuple[PaymentAggregate, Decimal]], to_pay: Decimal, now: datetime) -> None:

@@ -27,11 +27,7 @@ from app.rules.decision_context import DecisionContext, enqueue_note
 from app.rules.decisions.answer_window import mark_answered
 from app.rules.decisions.competing_attempts import close_competing_pages, refusal_code
 from app.rules.observation import Observations, gateway_id_of, is_ours, observation_from_record
-from app.rules.page_cancellation import (
-    LOST_PAGE,
-    create_cancellation,
-    is_closing_for,
-)
+from app.rules.page_cancellation import LOST_PAGE, have_page_closed, is_closing_for
 from app.rules.problems import has_mismatch
 from app.rules.references import as_known, ensure_reference
 from app.rules.refusal import TRY_AGAIN, shopper_message_of
@@ -223,14 +219,5 @@ def abandon_page(aggregate: PaymentAggregate, context: DecisionContext) -> None:
         status_code=TRY_AGAIN,
         inferred=True,
     )
-    if aggregate.operation_by_key(LOST_PAGE) is None:
-        soon = context.now + context.schedule.first_settle  # a slow gateway may still be opening it
-        closing = create_cancellation(
-            aggregate.payment,
-            key=LOST_PAGE,
-            reason=CloseReason.LINK_LOST,
-            state=State.WAITING,
-            next_poll_at=soon,
-            now=context.now,
-        )
-        aggregate.operations.append(closing)
+    soon = context.now + context.schedule.first_settle  # a slow gateway may still be opening it
+    have_page_closed(aggregate, key=LOST_PAGE, reason=CloseReason.LINK_LOST, due=soon, now=context.now)
