@@ -14,7 +14,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from app.core.ids import GatewayOperationId
-from app.core.payment import Operation, Payment, returned_of_payout
+from app.core.payment import Operation, Payment, PaymentAggregate, returned_of_payout
 from app.core.vocabulary import GIVES_A_PAYOUT_BACK, Flow, Kind, PaymentStatus, State
 from app.i18n.currencies import smallest_unit
 from app.i18n.messages import LazyMessage, Money
@@ -153,6 +153,11 @@ def balance(flow: Flow, operations: Sequence[Operation]) -> Balance:
         charged_back=sum((dispute.amount for dispute in lost), ZERO),
         held=charged + reserved - refunded - _sum(operations, Kind.DISPUTE, State.SUCCESS),
     )
+
+
+def actions_to_offer(aggregate: PaymentAggregate) -> list[str]:
+    """Return the actions that staff may request next, as an event offers them in Saleor."""
+    return [action.value for action in balance(aggregate.payment.flow, aggregate.operations).actions]
 
 
 def _leaves_in_doubt(flow: Flow, operation: Operation) -> bool:

@@ -9,7 +9,7 @@ from app.core.ids import OperationRowId, PspReference
 from app.core.payment import Operation, PaymentAggregate, Problem, SealToken
 from app.core.vocabulary import Kind, Origin
 from app.i18n.messages import Money, Verbatim
-from app.rules.balance import ZERO, balance
+from app.rules.balance import ZERO, actions_to_offer
 from app.rules.event_queue import enqueue
 from app.rules.issues import Issue, IssueCode
 from app.rules.observation import UnexplainedMoney
@@ -52,15 +52,13 @@ def enqueue_note(
 
     ``due``: when it is reported; None: now. ``operation``: the operation that it is about (see ``enqueue``).
     """
-    payment = aggregate.payment
-    actions = balance(payment.flow, aggregate.operations).actions
     enqueue(
         aggregate,
         EventType.INFO,
-        reference=reference or PspReference(payment.order_id),
+        reference=reference or PspReference(aggregate.payment.order_id),
         amount=ZERO,
         message=message,
-        actions=[action.value for action in actions],
+        actions=actions_to_offer(aggregate),
         now=context.now,
         due=due,
         operation=operation,
@@ -125,7 +123,7 @@ def report_operation(
         reference=reference or own_reference,
         amount=amount,
         message=message,
-        actions=[action.value for action in balance(aggregate.payment.flow, aggregate.operations).actions],
+        actions=actions_to_offer(aggregate),
         now=context.now,
         due=context.now + context.schedule.answer_window if answered else context.now,
         card=card,

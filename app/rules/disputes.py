@@ -9,7 +9,7 @@ a reference of its own, and a decision over less or more than was disputed is no
 from app.core.payment import Operation, PaymentAggregate, SaleorEvent
 from app.core.vocabulary import Flow, Kind, State
 from app.i18n.messages import LazyMessage, Money
-from app.rules.balance import ZERO, balance
+from app.rules.balance import ZERO, actions_to_offer, balance
 from app.rules.decision_context import DecisionContext, enqueue_note, raise_problem, report_operation
 from app.rules.external_operations import waits_for_charge
 from app.rules.issues import Issue, IssueCode
@@ -56,7 +56,7 @@ def report_dispute(aggregate: PaymentAggregate, operation: Operation, context: D
             reference = reference_of_note(f"{operation.operation_id or ''}{_turn(len(turns))}", operation.state)
             enqueue_note(aggregate, _message(operation, returned=False), context, reference=reference)
         return
-    actions = [action.value for action in balance(aggregate.payment.flow, aggregate.operations).actions]
+    actions = actions_to_offer(aggregate)
     cause = cause_of_dispute(operation, lost=False)
     issue = Issue(IssueCode.DISPUTE_OF_PAYOUT if is_payout else IssueCode.DISPUTE_OPEN, sum=amount)
     aggregate.link(raise_problem(aggregate, issue, context.now, cause=cause, actions=actions), operation)

@@ -11,7 +11,7 @@ from app.core.ids import PspReference
 from app.core.payment import Operation, PaymentAggregate, SaleorEvent
 from app.core.vocabulary import EventState, Kind
 from app.i18n.messages import gettext_noop
-from app.rules.balance import balance
+from app.rules.balance import actions_to_offer
 from app.rules.decision_context import DecisionContext, enqueue_note
 from app.rules.event_queue import enqueue, has_available_actions
 from app.rules.references import ensure_reference, new_reference, reference_of_pending
@@ -43,7 +43,7 @@ def _report_possible_actions(aggregate: PaymentAggregate, operation: Operation, 
     """Withdraw the actions that an open outcome rules out: an asynchronous answer cannot do that (contract, A.10)."""
     if operation.state.final:
         return
-    actions = [action.value for action in balance(aggregate.payment.flow, aggregate.operations).actions]
+    actions = actions_to_offer(aggregate)
     offered = next(
         (event.available_actions for event in reversed(aggregate.events) if has_available_actions(event)), None
     )
@@ -130,7 +130,7 @@ def _rebook_refund(aggregate: PaymentAggregate, operation: Operation, success: S
         reference=ensure_reference(aggregate.payment, operation),
         amount=success.amount,
         message=success.message,
-        actions=[action.value for action in balance(aggregate.payment.flow, aggregate.operations).actions],
+        actions=actions_to_offer(aggregate),
         now=now,
         operation=operation,
     )
