@@ -11,14 +11,14 @@ from time import monotonic
 
 import structlog
 
-from app.core.ids import EventRowId, OperationRowId
+from app.core.ids import EventRowId, OperationRowId, PaymentRowId
 from app.flows.notifications import process
 from app.flows.open_pages import check_polled_page
 from app.flows.reconciliation.run import reconcile
 from app.flows.resolve import resolve_operation
-from app.flows.review_attempts import compare_attempts
+from app.rules.decisions.competing_attempts import AttemptsDue
 from app.services import Services
-from app.store.aggregates import ATTEMPTS, ORDERS, POLLS
+from app.store.aggregates import ATTEMPTS, ORDERS, POLLS, ById, Payable
 from app.store.inbox import NOTIFICATIONS
 from app.store.job_queue import Claim, DueQueues, JobQueue, Tenant, reset_far_future_jobs
 from app.store.outbox import EVENTS
@@ -249,6 +249,13 @@ def _of_row(handler: Callable[..., Awaitable[object]], *more: object) -> Callabl
         return await handler(services, *more, claim.row_id)
 
     return handle
+
+
+async def compare_attempts(services: Services, payment_id: PaymentRowId) -> None:
+    """Compare a payment that has progressed with all attempts to pay the same, locked together (laws of money, 12)."""
+    known = await services.payments.read(payment_id)
+    payable = Payable(known.installation_id, known.source_id)
+    await services.payments.record_of_attempt(ById(payment_id), payable, AttemptsDue(services.decision_context()))
 
 
 async def _poll_operation(services: Services, saleor: SaleorClient, operation_row_id: OperationRowId) -> bool:

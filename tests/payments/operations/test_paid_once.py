@@ -9,11 +9,11 @@ from app.core.alerts import AlertKind
 from app.core.payment import PaymentAggregate, row_id_of
 from app.core.vocabulary import Kind, State
 from app.flows.notifications import process
-from app.flows.review_attempts import compare_attempts
 from app.flows.staff.manual_resolution import Decision, settle
 from app.reports.alerts.open_alerts import find_open_alerts
 from app.rules.problems import problem_text
 from app.store.aggregates import ByOrder
+from app.worker.loop import compare_attempts
 from integration_base_tests.loopback import HangUp, ReceivedRequest, json_reply
 from saleor_app_sdk.responses import SessionResponse
 from tests.payments.changes import Change
