@@ -39,6 +39,7 @@ from app.store.multiple_hosts import move_hosts_to_parameters, move_ports_to_par
 from app.store.outage import Outage
 
 _IDLE_SECONDS = 5
+_MAX_FAILED_JOBS = 10_000  # rows whose failures are counted: those that failed last
 _MAX_BACKGROUND_TRANSACTIONS = 6  # of the 20 transactions that can be open at once
 _POOLED = "pooled"  # in a connection's info: it goes through a pooler
 
@@ -270,15 +271,14 @@ def begin_in_background(work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
 class FailedJobs:
     """How often this process has seen the job of a row fail in succession, of the rows that failed last."""
 
-    def __init__(self, most: int = 10_000) -> None:
-        self._most = most
+    def __init__(self) -> None:
         self._failures: dict[tuple[str, int], int] = {}
 
     def count(self, queue: str, row_id: int) -> int:
         """Count a failure and return how many there were."""
         failures = self._failures.pop((queue, row_id), 0) + 1
         self._failures[queue, row_id] = failures  # the latest is the last
-        if len(self._failures) > self._most:
+        if len(self._failures) > _MAX_FAILED_JOBS:
             del self._failures[next(iter(self._failures))]
         return failures
 

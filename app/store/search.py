@@ -29,6 +29,7 @@ _NO_CREATION = text("operation.kind <> 'create'")
 
 MAX_COUNTED = 1000
 """The most payments that are counted and summed: this many can be read quickly even among millions."""
+_MAX_NAMED = 20  # payments that one name finds
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +133,9 @@ async def sum_payments(session: AsyncSession, wanted: PaymentFilter) -> FoundSum
     return FoundSums(found, more=sum(total.count for total in found) > MAX_COUNTED)
 
 
-async def find_by_name(session: AsyncSession, names: PaymentNames, *, most: int = 20) -> Sequence[core.Payment]:
-    """Return the payments and payouts with any of these names, the newest first. An order can have several payments."""
-    return await payments_page(session, PaymentFilter(names=names, payouts=True), most=most)
+async def find_by_name(session: AsyncSession, names: PaymentNames) -> Sequence[core.Payment]:
+    """Return the newest payments and payouts with any of these names. An order can have several payments."""
+    return await payments_page(session, PaymentFilter(names=names, payouts=True), most=_MAX_NAMED)
 
 
 async def channels_of(session: AsyncSession, installation_id: int) -> list[str]:

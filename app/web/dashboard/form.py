@@ -26,7 +26,7 @@ class InvalidFieldsError(Exception):
 
 
 def refused_form_error(
-    staff: Staff, refusal: RefusalError, field_of: Callable[[RefusalError], str | None], *, status: int = 422
+    staff: Staff, refusal: RefusalError, field_of: Callable[[RefusalError], str | None]
 ) -> HTTPException:
     """Return the error for a form whose request was refused, with each reason beside its field.
 
@@ -41,7 +41,7 @@ def refused_form_error(
             messages[message] = None
         if name is not None:
             fields.setdefault(name, message)
-    return http_error(status, refusal.code, staff.translation, Joined(tuple(messages), by=" "), fields=fields)
+    return http_error(422, refusal.code, staff.translation, Joined(tuple(messages), by=" "), fields=fields)
 
 
 async def read_form_fields(request: Request) -> Sequence[tuple[str, str]]:
