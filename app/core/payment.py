@@ -115,7 +115,7 @@ class Payment:
     card_owner: str | None = None  # Saleor's id of the customer who agreed to save the card
     saved_card_id: str | None = None  # the saved card that it is paid with
     saved_card_mask: str | None = None  # its mask (the card may be deleted later), or that of a payout's card
-    wallet: str | None = None  # the wallet whose token pays it (``gateway.wallets``); None: none
+    wallet: str | None = None  # the wallet whose token pays it (``gateway_client.wallets``); None: none
     recurring_id: str | None = None  # the subscription that it started
     recurring_status: str | None = None  # its status, in the gateway's words
     next_refund_split: dict[str, Any] | None = None  # from whom staff chose to take it

@@ -1,7 +1,7 @@
 """A trial: staff make a small payment on the gateway's page to see that a merchant account works.
 
 It is a payment like any other: intent first, looked up, notified of, refunded and cancelled under the same laws. But
-Saleor has no transaction for it, so nothing is reported there: its outbox stays empty (``apply``).
+Saleor has no transaction for it, so nothing is reported there: its outbox stays empty (``event_queue.enqueue``).
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The dialect of an account's gateway (``gateway.dialect``): a preset, with what its owner has changed. Pure."""
+"""The dialect of an account's gateway (``Dialect``): a preset, with what its owner has changed. Pure."""
 
 from dataclasses import fields
 

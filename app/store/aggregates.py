@@ -1,7 +1,6 @@
-"""A payment as a whole: the payment with its operations and its events, read and locked together.
+"""A payment as a whole: the payment with its operations and its events, found, read and saved together.
 
-Everything that decides about a payment's money happens between ``load_*`` and the end of that transaction, under the
-payment's lock: what is capturable or refundable is computed from rows that nothing else is changing (laws of money, 3).
+Nothing here takes a lock: who changes a payment has it locked first (``payment_locks``; laws of money, 3).
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The options about what an account's gateway decides where the interface leaves it open (``gateway.dialect``). Pure.
+"""The options about what an account's gateway decides where the interface leaves it open (``Dialect``). Pure.
 
 Each but the first may be left to the preset.
 """

@@ -82,7 +82,7 @@ class Payment(SQLModel, table=True):
     saved_card_mask: str | None = Field(default=None, max_length=20)  # its mask, or that of a payout's card
     wallet: str | None = Field(
         default=None, max_length=20
-    )  # the wallet whose token pays it (gateway.wallets); None: none
+    )  # the wallet whose token pays it (``gateway_client.wallets``); None: none
     recurring_id: str | None = Field(default=None, max_length=100)  # the subscription that it started
     recurring_status: str | None = Field(default=None, max_length=40)  # its status, in the gateway's words
     next_refund_split: dict[str, Any] | None = Field(default=None, sa_type=JSON)  # from whom staff chose to take it

@@ -35,7 +35,7 @@ class Notification(SQLModel, table=True):
     order_id: str = Field(max_length=256, index=True)
     deliveries: int = Field(default=1)
     outcome: str | None = Field(default=None, sa_type=Text)
-    trouble: str | None = Field(default=None, max_length=20)  # why a person must look at it (inbox.AlertKind)
+    trouble: str | None = Field(default=None, max_length=20)  # why a person must look at it (``AlertKind``)
     trace_id: str | None = Field(default_factory=current_trace_id, max_length=32)  # in which it was received
     attempts: int = Field(default=0)
     next_attempt_at: datetime | None = Field(default=None, sa_type=Moment)  # None: processed
