@@ -11,7 +11,7 @@ from app.commands.failure import CommandFailed
 from app.commands.finders import find_account
 from app.commands.progress_bar import Stage, show_progress
 from app.commands.services import with_services
-from app.flows.look_up import gateway_client
+from app.flows.look_up import client_of
 from app.reports.register import (
     USUAL_FIELDS,
     Form,
@@ -69,7 +69,7 @@ def register(
     progress = RegisterProgress()
 
     async def write(services: Services) -> None:
-        client = gateway_client(services, await find_account(services, account))
+        client = client_of(services, await find_account(services, account))
         async with (
             show_progress(lambda: _stage(progress)),
             aclosing(stream_register(client, query, progress)) as pieces,

@@ -17,7 +17,7 @@ import structlog
 from app.core.ids import OperationRowId, PaymentRowId
 from app.core.payment import Operation, Payment, PaymentAggregate, row_id_of
 from app.core.vocabulary import Kind, State
-from app.flows.look_up import clear_account_problems, gateway_client, look_up_order
+from app.flows.look_up import clear_account_problems, client_of, look_up_order
 from app.rules.call_errors import RefundedElsewhereError, is_state_conflict
 from app.rules.decisions.gateway_call import CallReturned, Outcome
 from app.rules.observation import Observations
@@ -155,7 +155,7 @@ async def send(
 async def _call_gateway(
     services: Services, account: MerchantAccount, aggregate: PaymentAggregate, operation: Operation, timeout: float
 ) -> PaymentRecord | OperationRecord:
-    client, payment = gateway_client(services, account), aggregate.payment
+    client, payment = client_of(services, account), aggregate.payment
     if operation.granted_refund_id is not None:
         await _check_granted_once(services, payment, operation.granted_refund_id)
     if operation.kind is Kind.CANCEL:

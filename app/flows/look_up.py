@@ -23,7 +23,7 @@ from integration_base.outbound import Deadline
 log = structlog.get_logger(__name__)
 
 
-def gateway_client(services: Services, account: MerchantAccount) -> GatewayClient:
+def client_of(services: Services, account: MerchantAccount) -> GatewayClient:
     """Return the account's client.
 
     Raises KeysNotOpenedError here, before anything is written or sent.
@@ -39,7 +39,7 @@ def gateway_client(services: Services, account: MerchantAccount) -> GatewayClien
 def client_for_new_payment(services: Services, account: MerchantAccount, language: str) -> GatewayClient:
     """Return the account's client. Raises RefusalError if its keys do not open, or are none: no shopper can pay."""
     try:
-        return gateway_client(services, account)
+        return client_of(services, account)
     except KeysNotOpenedError:
         message = f"{KEYS_NOT_OPENED}."
     except InvalidRequestError as error:  # stored by a version that did not look at it
@@ -54,7 +54,7 @@ def client_for_new_payment(services: Services, account: MerchantAccount, languag
 def opens_keys(services: Services, payment: Payment) -> bool:
     """Return whether the keys of a payment's account open, so that its gateway can be called."""
     try:
-        gateway_client(services, account_of(payment))
+        client_of(services, account_of(payment))
     except KeysNotOpenedError:
         return False
     except InvalidRequestError:
@@ -67,7 +67,7 @@ async def look_up_order(
 ) -> Observations | GatewayError:
     """Return the gateway's records of a payment, or the error. Empty: the gateway reports that it has no such order."""
     try:
-        found = await gateway_client(services, account).get_order(payment.order_id, timeout=deadline.left)
+        found = await client_of(services, account).get_order(payment.order_id, timeout=deadline.left)
     except GatewayError as error:
         services.gateways.remember_pause(account.id, error, services.now())
         log.warning("look_up.failed", payment=payment.order_id, error=str(error))

@@ -8,7 +8,7 @@ from app.core.ids import EventRowId
 from app.core.notification import StoredNotification
 from app.core.payment import Operation, PaymentAggregate, row_id_of
 from app.core.vocabulary import Flow, Kind, State
-from app.flows.look_up import gateway_client, look_up_order
+from app.flows.look_up import client_of, look_up_order
 from app.flows.notifications import process
 from app.flows.resolve import resolve_operation
 from app.i18n.messages import LazyMessage
@@ -85,7 +85,7 @@ async def request_notifications(
     aggregate, account = await _load(services, order_id)
     first = _CREATIONS[aggregate.payment.flow]
     try:
-        client = gateway_client(services, account)
+        client = client_of(services, account)
     except KeysNotOpenedError as error:
         return [ResendResult(first, 0, error)]
     done = [first, *(_METHODS[one.kind] for one in aggregate.operations if one.kind in _METHODS)]
@@ -106,7 +106,7 @@ async def fetch_records(services: Services, order_id: str) -> Records | GatewayE
     """Return the gateway's current records of a payment, or the error; nothing is posted."""
     aggregate, account = await _load(services, order_id)
     try:
-        return await gateway_client(services, account).get_order(
+        return await client_of(services, account).get_order(
             aggregate.payment.order_id, timeout=services.schedule.budget.total_seconds()
         )
     except GatewayError as error:

@@ -9,7 +9,7 @@ from typing import Any
 import structlog
 
 from app.flows.execute import Call
-from app.flows.look_up import gateway_client
+from app.flows.look_up import client_of
 from app.rules.refusal import RefusalCode, RefusalError
 from app.rules.requests.wallets import VALIDATION_URL
 from app.services import Services
@@ -62,7 +62,7 @@ async def merchant_session(
 ) -> dict[str, Any]:
     """Return the session that opens Apple's payment sheet, for the address that Apple named. Raises RefusalError."""
     try:
-        return await gateway_client(services, account).wallets.apple_pay_session(url, timeout=deadline.left)
+        return await client_of(services, account).wallets.apple_pay_session(url, timeout=deadline.left)
     except GatewayError as error:
         log.warning("apple_pay_session.not_opened", account=account.id, error=str(error))
         message = "The gateway provides no session for Apple Pay at the moment: offer another payment method."

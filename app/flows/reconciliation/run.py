@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from app.flows.look_up import gateway_client
+from app.flows.look_up import client_of
 from app.flows.reconciliation.compare import Period
 from app.flows.reconciliation.gather import read_orders, read_register, start_register
 from app.flows.reconciliation.orders import GatewayUnavailableError, build_finding, compare_orders
@@ -163,7 +163,7 @@ async def preview(
 
     It is a comparison without side effects: nothing is looked up, repaired, written or reported.
     """
-    client = gateway_client(services, account)
+    client = client_of(services, account)
     found: list[Finding] = []
     for since, until in split_period(start, end):
         period = Period(since, until)

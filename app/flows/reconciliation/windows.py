@@ -5,7 +5,7 @@ Progress is stored together with the findings, so that another process can take 
 
 from collections.abc import Sequence
 
-from app.flows.look_up import gateway_client
+from app.flows.look_up import client_of
 from app.flows.reconciliation.compare import Period, find_differences
 from app.flows.reconciliation.gather import read_orders, read_register, start_register
 from app.flows.reconciliation.orders import (
@@ -52,7 +52,7 @@ class Comparison:
         self._account = account
         self._progress = progress
         self._look_ups = LookUps(services)
-        self._client = gateway_client(services, account)
+        self._client = client_of(services, account)
 
     async def resume(self) -> None:
         """Compare the rest of the period."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-from app.flows.look_up import gateway_client
+from app.flows.look_up import client_of
 from app.flows.on_demand import look_up_now, post_records
 from app.flows.reconciliation.compare import find_differences
 from app.flows.reconciliation.entries import BookLine, book_line, entries_of
@@ -43,7 +43,7 @@ class FoundRecords:
 
 async def look_up_order(services: Services, account: MerchantAccount, order_id: str) -> FoundRecords:
     """Look up all records of an order. Raises GatewayError and RefusalError."""
-    client, order_id = gateway_client(services, account), _valid_name(order_id)
+    client, order_id = client_of(services, account), _valid_name(order_id)
     ours = await services.payments.find(ByOrder(order_id, installation_id=account.installation_id))
     posted: tuple[str, ...] = ()
     if ours is not None and ours.payment.account_id == account.id:
@@ -58,7 +58,7 @@ async def look_up_operation(
     services: Services, account: MerchantAccount, order_id: str, method: Method
 ) -> FoundRecords:
     """Look up the records of one method of an order. Raises GatewayError and RefusalError."""
-    client = gateway_client(services, account)
+    client = client_of(services, account)
     records = await client.get_operation(_valid_name(order_id), method, timeout=_timeout(services))
     return FoundRecords(records, await post_records(services, account, records))
 
@@ -67,7 +67,7 @@ async def look_up_subscription(
     services: Services, account: MerchantAccount, recurring_id: str, method: SubscriptionMethod, status: Status
 ) -> FoundRecords:
     """Look up a subscription's records of one method and status. Raises GatewayError and RefusalError."""
-    subscriptions = gateway_client(services, account).subscriptions
+    subscriptions = client_of(services, account).subscriptions
     records = await subscriptions.transactions(
         _valid_name(recurring_id), method=method, status=status, timeout=_timeout(services)
     )
@@ -92,7 +92,7 @@ async def look_up_period(
     A line names no operation, so it is not posted itself: an order of ours whose lines differ from our records is
     looked up. The interface does not state how long a period may be: it is requested like a register, 31 days at once.
     """
-    client = gateway_client(services, account)
+    client = client_of(services, account)
     look_ups = LookUps(services)
     for first, last in split_period(start, end):
         progress.start = first

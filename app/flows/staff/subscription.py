@@ -8,7 +8,7 @@ import structlog
 from app.core.payment import PaymentAggregate, row_id_of
 from app.core.text import fit_text
 from app.core.vocabulary import SUBSCRIPTION_CANCELED
-from app.flows.look_up import gateway_client
+from app.flows.look_up import client_of
 from app.flows.on_demand import look_up_now
 from app.i18n.messages import LazyMessage, Verbatim, gettext_noop
 from app.rules.call_errors import KEYS_NOT_OPENED, KeysNotOpenedError, message_of_passing, reason_of
@@ -64,7 +64,7 @@ async def cancel_subscription(
 async def _cancel_at_gateway(services: Services, aggregate: PaymentAggregate, recurring_id: str) -> str:
     """Cancel the subscription at the gateway; return its new status. Raises RefusalError."""
     try:
-        client = gateway_client(services, account_of(aggregate.payment))
+        client = client_of(services, account_of(aggregate.payment))
         answer = await client.subscriptions.cancel(recurring_id, timeout=services.schedule.budget.total_seconds())
     except KeysNotOpenedError:
         raise RefusalError(RefusalCode.NOT_POSSIBLE, LazyMessage(KEYS_NOT_OPENED)) from None

@@ -19,7 +19,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, StreamingResponse
 
 from app.flows.accounts.gateway_access import Area, finding_of
-from app.flows.look_up import gateway_client
+from app.flows.look_up import client_of
 from app.i18n.messages import LazyMessage, Value, gettext_noop
 from app.i18n.translation import Translation
 from app.reports.register import USUAL_FIELDS, Form, RegisterProgress, RegisterQuery, stream_register
@@ -109,7 +109,7 @@ class RegisterParts:
         progress = RegisterProgress()
         try:
             query = replace(form.query, style=style_of(staff, dict(fields)))
-            pieces = stream_register(gateway_client(self._services, account), query, progress)
+            pieces = stream_register(client_of(self._services, account), query, progress)
             first = await anext(pieces)
         except GatewayError as error:
             finding = finding_of(Area.REGISTER, error, account.register_url or account.base_url)
