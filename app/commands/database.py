@@ -10,11 +10,7 @@ from app.commands.interruption import run_until_interrupted
 from app.commands.terminal import print_line
 from app.errors import SettingsError
 from app.settings import PREFIX, Settings, read_settings
-from app.store.connection_errors import (
-    UnusableDatabaseError,
-    describe_connection_error,
-    missing_sqlite_file,
-)
+from app.store.connection_errors import UnusableDatabaseError, describe_connection_error, missing_sqlite_file
 from app.store.database import is_sqlite
 from app.store.migrate import Fit, MigrationResult, current_revision, fit_of, migrate, newest_revision
 from app.store.private_files import is_missing

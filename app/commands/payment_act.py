@@ -18,13 +18,7 @@ from app.core.ids import GatewayOperationId
 from app.core.payment import Operation, PaymentAggregate
 from app.core.vocabulary import Kind, State
 from app.flows.accounts.balances import read_balances, refund_warning
-from app.flows.staff.actions import (
-    StaffRequest,
-    charge_refund_step,
-    find_request,
-    largest_step,
-    request_action,
-)
+from app.flows.staff.actions import StaffRequest, charge_refund_step, find_request, largest_step, request_action
 from app.flows.staff.subscription import cancel_subscription
 from app.i18n.messages import Money
 from app.rules.action_request import describe_request

@@ -56,11 +56,7 @@ from gateway_client.client import GatewayClient
 from gateway_client.models.payments import Creation, DirectPayment, HostedPayment
 from gateway_client.wallets import Wallet
 from integration_base.outbound import Deadline
-from saleor_app_sdk.events import (
-    SessionEvent,
-    TransactionInitializeSession,
-    TransactionProcessSession,
-)
+from saleor_app_sdk.events import SessionEvent, TransactionInitializeSession, TransactionProcessSession
 from saleor_app_sdk.responses import SessionResponse, TransactionFlow
 
 STORE_MOVED = "STORE_MOVED"
@@ -92,13 +88,7 @@ async def initialize(
     try:
         plan = await _plan_creation(services, event, installation, account)
         _log_unread_fields(event, plan)
-        journaled = await _record_intent(
-            services,
-            event,
-            installation,
-            plan,
-            deadline=deadline,
-        )
+        journaled = await _record_intent(services, event, installation, plan, deadline=deadline)
     except PaymentInOtherStoreError:
         return _store_moved_response(event)
     except RefusalError as refusal:

@@ -13,9 +13,7 @@ from app.core.vocabulary import State
 from app.flows.execute import send
 from app.flows.look_up import clear_account_problems, look_up_order, opens_keys
 from app.rules.decisions.look_up import OrderLookedUp, TurnCame
-from app.rules.page_cancellation import (
-    needs_look_up_first,
-)
+from app.rules.page_cancellation import needs_look_up_first
 from app.services import Services
 from app.store.aggregates import ById, ByOperation, account_of
 from app.store.tables import MerchantAccount

@@ -13,13 +13,7 @@ from app.rules.details import Details, update_details
 from app.rules.issues import Issue, IssueCode
 from app.rules.page_cancellation import is_retried_until_confirmed, postpone_closing
 from app.rules.problems import ADDRESS, KEYS, has_problem, has_unended_problem
-from app.rules.refusal import (
-    AMOUNT_NOT_ACCEPTED,
-    BUSY,
-    DETAILS_NOT_ACCEPTED,
-    STORE_UNAVAILABLE,
-    shopper_message_of,
-)
+from app.rules.refusal import AMOUNT_NOT_ACCEPTED, BUSY, DETAILS_NOT_ACCEPTED, STORE_UNAVAILABLE, shopper_message_of
 from app.rules.saved_cards import is_card_refused, mark_card_refused
 from app.rules.schedule import look_up_order_after, postpone_call
 from app.rules.status_messages import status_message
@@ -117,13 +111,7 @@ def post_error(
             postpone_closing(operation, reason, context.schedule, context.now)
         return
     if is_outcome_unknown(error):
-        conclude(
-            aggregate,
-            operation,
-            State.UNKNOWN,
-            context,
-            message=_unknown_message(error),
-        )
+        conclude(aggregate, operation, State.UNKNOWN, context, message=_unknown_message(error))
         return
     code = shopper_code_of(error) if operation.kind is Kind.CREATE else None
     if isinstance(error, RateLimitedError) and error.pause is not None:

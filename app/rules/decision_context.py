@@ -66,12 +66,7 @@ def enqueue_note(
 
 
 def raise_problem(
-    aggregate: PaymentAggregate,
-    issue: Issue,
-    now: datetime,
-    *,
-    cause: Cause,
-    actions: list[str] | None = None,
+    aggregate: PaymentAggregate, issue: Issue, now: datetime, *, cause: Cause, actions: list[str] | None = None
 ) -> Problem:
     """Show staff a problem: on the payment (``problems``), and in Saleor's history of the transaction.
 

@@ -14,13 +14,7 @@ from app.rules.decision_context import DecisionContext, enqueue_note, raise_prob
 from app.rules.external_operations import waits_for_charge
 from app.rules.issues import Issue, IssueCode
 from app.rules.observation import is_ours
-from app.rules.problems import (
-    cause_of_dispute,
-    cause_of_operation_mismatch,
-    clear_problem,
-    end_problem,
-    find_mismatch,
-)
+from app.rules.problems import cause_of_dispute, cause_of_operation_mismatch, clear_problem, end_problem, find_mismatch
 from app.rules.references import ensure_reference, reference_of_note, reference_of_turn
 from app.rules.stored_issues import is_stored
 from saleor_app_sdk.responses import EventType

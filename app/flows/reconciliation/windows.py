@@ -8,14 +8,7 @@ from collections.abc import Sequence
 from app.flows.look_up import client_of
 from app.flows.reconciliation.compare import Period, find_differences
 from app.flows.reconciliation.gather import read_orders, read_register, start_register
-from app.flows.reconciliation.orders import (
-    LookUps,
-    PaymentDifference,
-    build_finding,
-    compare_orders,
-    recheck,
-    settle,
-)
+from app.flows.reconciliation.orders import LookUps, PaymentDifference, build_finding, compare_orders, recheck, settle
 from app.flows.reconciliation.progress import Progress
 from app.flows.reconciliation.spool import Spool, open_spool
 from app.flows.reconciliation.totals import Totals, windows

@@ -16,15 +16,7 @@ from typing import Any
 from app.core.payment import PaymentAggregate
 from app.flows.accounts.balances import payout_warning, read_balances
 from app.flows.card_keys import private_jwks
-from app.flows.pay_out import (
-    A_DAY,
-    ConfirmedPayout,
-    PayoutCard,
-    Signature,
-    find_payout,
-    paid_out_last_day,
-    pay_out,
-)
+from app.flows.pay_out import A_DAY, ConfirmedPayout, PayoutCard, Signature, find_payout, paid_out_last_day, pay_out
 from app.flows.saved_cards import open_token
 from app.i18n.messages import LazyMessage
 from app.rules.accounts.readers import normalize_email

@@ -25,14 +25,7 @@ from app.rules.page_cancellation import (
     is_being_closed,
     is_retried_until_confirmed,
 )
-from app.rules.problems import (
-    ADDRESS,
-    KEYS,
-    cause_of_overdue_operation,
-    clear_problem,
-    has_mismatch,
-    has_problem,
-)
+from app.rules.problems import ADDRESS, KEYS, cause_of_overdue_operation, clear_problem, has_mismatch, has_problem
 from app.rules.refusal import RefusalError
 from app.rules.requests.operation import is_full_refund
 from app.rules.schedule import end_look_ups, make_due, plan_another_look_up, postpone_look_up, start_call

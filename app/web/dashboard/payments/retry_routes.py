@@ -8,13 +8,7 @@ from fastapi.responses import HTMLResponse
 
 from app.core.notification import StoredNotification
 from app.core.payment import PaymentAggregate
-from app.flows.on_demand import (
-    fetch_records,
-    look_up_now,
-    reprocess,
-    request_notifications,
-    resend_events,
-)
+from app.flows.on_demand import fetch_records, look_up_now, reprocess, request_notifications, resend_events
 from app.i18n.messages import Joined, LazyMessage, gettext_noop
 from app.reports.raw import Source, raw_messages, raw_records
 from app.reports.status import undelivered_events, unprocessed_notifications

@@ -13,11 +13,7 @@ from app.rules.accounts.options import DEFAULT_CURRENCIES, OPTIONS
 from app.services import Services
 from app.web.dashboard.form import read_form_fields
 from app.web.dashboard.set_up.account_page import can_open_keys
-from app.web.dashboard.set_up.forms import (
-    group_fields,
-    is_saved_anyway,
-    read_new_account,
-)
+from app.web.dashboard.set_up.forms import group_fields, is_saved_anyway, read_new_account
 from app.web.dashboard.set_up.one_account import OneAccountParts
 from app.web.dashboard.set_up.operator_notices import operator_notices, owner_limitations
 from app.web.dashboard.set_up.refusals import refusals_as_http_errors

@@ -3,11 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from app.flows.accounts.changes import (
-    AccountCheckFailedError,
-    KeysRequiredError,
-    WalletNotAllowedError,
-)
+from app.flows.accounts.changes import AccountCheckFailedError, KeysRequiredError, WalletNotAllowedError
 from app.i18n.messages import Joined, LazyMessage, Value, gettext_noop
 from app.rules.accounts.option_values import OptionsRefusedError
 from app.store.accounts import NameTakenError

@@ -7,16 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from gateway_client.models.base import Lenient, ResponseModel, Secret
-from gateway_client.models.values import (
-    ZONE,
-    Method,
-    Mode,
-    ReportedAmount,
-    Timestamp,
-    Word,
-    empty_to_none,
-    read_word,
-)
+from gateway_client.models.values import ZONE, Method, Mode, ReportedAmount, Timestamp, Word, empty_to_none, read_word
 from gateway_client.statuses import Status, find_status, read_status
 
 # Fields with two names: some responses, or older versions of the interface, use the second.
