@@ -19,6 +19,7 @@ from app.moved_names import MOVED, new_name_of
         ("app.sandbox.processes", "app.demo.processes", "free_port"),
         ("app.exact_json", "integration_base.exact_json", "loads"),
         ("app.db.tables.payments", "app.store.tables.payments", "Payment"),
+        ("app.db.tables", "app.store.tables", "State"),
         ("app.db.claim_on_write", "app.store.committed", "claims_of"),
         ("app.dashboard.navigation", "app.web.dashboard.renderer", "visible_places"),
         ("app.dashboard.payments.refunds", "app.web.dashboard.payments.page", "refund_rows"),
