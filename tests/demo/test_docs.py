@@ -51,8 +51,10 @@ def options_of(command: Callable[..., None]) -> set[str]:
 
 def test_every_control_endpoint() -> None:
     documented = set(re.findall(r"`([A-Z]+ /_sandbox/[^`]+)`", PAGE))
-    routes = (route for route in router.routes if isinstance(route, APIRoute))
-    assert documented == {f"{method} {route.path}" for route in routes for method in route.methods or ()}
+    routes = [route for route in router.routes if isinstance(route, APIRoute)]
+    # An order's id may have slashes in it, for which its place in the path is marked.
+    paths = {f"{method} {route.path.replace(':path}', '}')}" for route in routes for method in route.methods or ()}
+    assert documented == paths
 
 
 @pytest.mark.parametrize("model", [FaultRule, WebhookRule])
