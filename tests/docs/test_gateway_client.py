@@ -130,6 +130,7 @@ async def test_notifications_are_verified_and_kept_once(harness: Harness, runner
     receiver = await runner.start("notifications.py", "0", str(tmp_path))
     port = int((await read_line(receiver)).rpartition(" ")[2])
     address = f"http://127.0.0.1:{port}/gateway"
+    _, silent = await asyncio.open_connection("127.0.0.1", port)  # and says nothing: that holds nobody up
     try:
         await harness.merchant.pay_direct("order1", "12.00", server_url=address)
         await harness.quiet()
@@ -145,6 +146,7 @@ async def test_notifications_are_verified_and_kept_once(harness: Harness, runner
         assert (await harness.merchant.http.post(address, content=b"hello", headers=form)).status_code == 400
         assert len(kept(tmp_path)) == 2
     finally:
+        silent.close()
         receiver.terminate()
         await receiver.communicate()
 

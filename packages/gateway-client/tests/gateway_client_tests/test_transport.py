@@ -181,6 +181,20 @@ async def test_what_the_shared_pool_sends_by_default_is_not_sent_to_the_gateway(
     assert not gateway.last.has("authorization")
 
 
+@pytest.mark.parametrize(
+    ("headers", "name"),
+    [({}, "gateway-client"), ({"User-Agent": "shop/2.1"}, "shop/2.1"), ({"User-Agent": ""}, "gateway-client")],
+)
+async def test_requests_name_the_program_that_sends_them(
+    credentials: Credentials, gateway: ScriptedServer, headers: dict[str, str], name: str
+) -> None:
+    """Firewalls turn away the name of the HTTP library, and the gateway's staff ask whose requests these are."""
+    gateway.will_answer(json_reply(REFUND))
+    async with httpx2.AsyncClient(headers=headers, trust_env=False) as http:
+        await GatewayClient(http, credentials).refund(ASKED, timeout=30)
+    assert gateway.last.header("user-agent") == name
+
+
 @pytest.mark.threat("secrets-in-logs")
 async def test_no_error_holds_a_key(client: GatewayClient, gateway: ScriptedServer) -> None:
     gateway.will_answer(HangUp())
