@@ -106,9 +106,9 @@ async def _reported_instead(session: AsyncSession, is_counted: Any) -> Mapping[i
 
 
 async def similar_payouts_since(
-    session: AsyncSession, account_id: str, mask: str, amount: Decimal, since: datetime
+    session: AsyncSession, account_id: str, *, mask: str, amount: Decimal, currency: str, since: datetime
 ) -> list[PayoutRecord]:
-    """Return the account's payouts since then to a card with that mask, of exactly that amount.
+    """Return the account's payouts since then to a card with that mask, of exactly that amount of that currency.
 
     Without those that have failed or come back.
     """
@@ -120,6 +120,7 @@ async def similar_payouts_since(
             col(Payout.confirmed_at) > since,
             Payout.card_mask == mask,
             Payment.amount == amount,
+            Payment.currency == currency,
         )
         .order_by(col(Payout.payment_id))
     )

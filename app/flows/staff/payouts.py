@@ -266,7 +266,7 @@ async def _warnings(
         found.append(LazyMessage("The account's balance at the gateway is not known at the moment."))
     async with services.database.transaction() as session:
         alike: list[PayoutRecord] = await similar_payouts_since(
-            session, account.id, mask, terms.amount, services.now() - A_DAY
+            session, account.id, mask=mask, amount=terms.amount, currency=terms.currency, since=services.now() - A_DAY
         )
     if alike:
         found.append(

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import pytest
@@ -61,11 +62,14 @@ async def test_what_another_account_pays_out_does_not_count(shop: Shop, of_the_o
     assert await paid_out_last_day(shop.services, other) == 0
     assert await paid_out_last_day(shop.services, shop.account) == Decimal("1000.00")
     async with shop.services.database.transaction() as session:
+        similar = partial(
+            similar_payouts_since, session, mask=MASK, amount=Decimal("1000.00"), since=shop.clock.now - DAY
+        )
         alike = [
-            len(await similar_payouts_since(session, account.id, MASK, Decimal("1000.00"), shop.clock.now - DAY))
-            for account in (shop.account, other)
+            len(await similar(account.id, currency=currency))
+            for account, currency in ((shop.account, "UAH"), (shop.account, "EUR"), (other, "UAH"))
         ]
-    assert alike == [1, 0]  # nor is it warned of as the same payout
+    assert alike == [1, 0, 0]  # nor is it warned of as the same payout, nor is as much of another currency
 
 
 async def test_what_was_paid_out_in_another_currency_is_not_added(shop: Shop) -> None:
