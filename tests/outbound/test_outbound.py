@@ -1,6 +1,7 @@
 """The app connects to no private network at the word of who names a gateway or a Saleor to it."""
 
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
@@ -11,7 +12,7 @@ from app.bootstrap import MANIFEST, build_gateway_guard, build_saleor_guard, cre
 from app.settings import Settings
 from gateway_client.client import GatewayClient
 from gateway_client.credentials import Credentials
-from gateway_client.errors import NotSentError
+from gateway_client.errors import GatewayError, NotSentError
 from gateway_client_tests.conftest import POS_ID
 from gateway_client_tests.counterpart import ScriptedServer, open_scripted_server
 from integration_base.outbound import is_private, no_guard
@@ -62,14 +63,17 @@ class TestTheGatewaysClient:
 
 async def test_every_request_says_which_program_sends_it(neighbour: ScriptedServer) -> None:
     """Firewalls for web applications turn away what names itself as a library for programs does."""
-    neighbour.will_answer(json_reply({}), json_reply({"keys": []}))
+    neighbour.will_answer(json_reply({}), json_reply({"keys": []}), json_reply([]))
     url = f"{neighbour.url}/graphql/"
     async with create_http_client(no_guard) as http:
         with pytest.raises(SaleorUnreachableError):
             await SaleorClient(http, Documents(MANIFEST / "operations")).who_am_i(url, "token")
         with pytest.raises(KeysUnusableError):
             await fetch_key_set(http, url, timeout=timedelta(seconds=30))
-    assert [request.header("User-Agent") for request in neighbour.requests] == ["saleor-gateway", "saleor-gateway"]
+        keys = Credentials(POS_ID, "key", "secret", "endpoints", neighbour.url)
+        with suppress(GatewayError):  # whatever it makes of the answer
+            await GatewayClient(http, keys).get_order("order1", timeout=30)
+    assert [request.header("User-Agent") for request in neighbour.requests] == ["saleor-gateway"] * 3
 
 
 def settings(**changes: Any) -> Settings:
